@@ -1,0 +1,54 @@
+# Sourced by the run.sh scripts:  require build [test] [bench]
+# Installs what is missing on Debian and Ubuntu; elsewhere says what is missing and gives up.
+
+# <what for> <package> <a command, or the headers of which one must exist>
+needs() {
+    cat <<'TABLE'
+build g++                g++
+build cmake              cmake
+build ninja-build        ninja
+build libxtensor-dev     xtensor/xtensor.hpp xtensor/containers/xtensor.hpp
+build libxtensor-blas-dev xtensor-blas/xblas.hpp
+build libopenblas-dev    cblas.h
+build nlohmann-json3-dev nlohmann/json.hpp
+build zlib1g-dev         zlib.h
+test  catch2             catch2/catch.hpp catch2/catch_all.hpp
+test  clang-14           clang++ clang++-14 clang++-15 clang++-16 clang++-17 clang++-18 clang++-19
+bench libbenchmark-dev   benchmark/benchmark.h
+TABLE
+}
+
+is_there() {
+    case $1 in
+    *.h | *.hpp) echo "#include <$1>" | g++ -x c++ -M - ;;
+    *) command -v "$1" ;;
+    esac &>/dev/null
+}
+
+# The packages for the given purposes of which no probe succeeds.
+missing() {
+    local purpose package probes probe
+    while read -r purpose package probes; do
+        [[ " $* " == *" $purpose "* ]] || continue
+        for probe in $probes; do
+            is_there "$probe" && continue 2
+        done
+        echo "$package"
+    done < <(needs)
+}
+
+require() {
+    local packages as_root=()
+    packages=$(missing "$@")
+    [[ -z $packages ]] && return
+    (( EUID )) && as_root=(sudo -n)
+    if command -v apt-get >/dev/null; then
+        "${as_root[@]}" apt-get update -qq
+        # shellcheck disable=SC2086  # one word per package
+        "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends $packages
+        packages=$(missing "$@")
+        [[ -z $packages ]] && return
+    fi
+    echo "plait cannot be built here; missing (by their Debian names):" $packages >&2
+    exit 1
+}

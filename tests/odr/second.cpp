@@ -1,0 +1,4 @@
+#include <plait/plait.hpp>
+
+int second();
+int second() { return 0; }

@@ -1,0 +1,3 @@
+#include <plait/plait.hpp>
+
+int main() {}

@@ -1,0 +1,1 @@
+// Nothing but the precompiled header, which all test executables share.
