@@ -1,26 +1,27 @@
+# shellcheck shell=bash
 # Sourced by the run.sh scripts:  require build [test] [bench]
 # Installs what is missing on Debian and Ubuntu; elsewhere says what is missing and gives up.
 
 # <what for> <package> <a command, or the headers of which one must exist>
 needs() {
     cat <<'TABLE'
-build g++                g++
-build cmake              cmake
-build ninja-build        ninja
-build libxtensor-dev     xtensor/xtensor.hpp xtensor/containers/xtensor.hpp
+build g++                 c++
+build cmake               cmake
+build ninja-build         ninja
+build libxtensor-dev      xtensor/xtensor.hpp xtensor/containers/xtensor.hpp
 build libxtensor-blas-dev xtensor-blas/xblas.hpp
-build libopenblas-dev    cblas.h
-build nlohmann-json3-dev nlohmann/json.hpp
-build zlib1g-dev         zlib.h
-test  catch2             catch2/catch.hpp catch2/catch_all.hpp
-test  clang-14           clang++ clang++-14 clang++-15 clang++-16 clang++-17 clang++-18 clang++-19
-bench libbenchmark-dev   benchmark/benchmark.h
+build libopenblas-dev     cblas.h
+build nlohmann-json3-dev  nlohmann/json.hpp
+build zlib1g-dev          zlib.h
+test  catch2              catch2/catch.hpp catch2/catch_all.hpp
+test  clang-14            clang++ clang++-14 clang++-15 clang++-16 clang++-17 clang++-18 clang++-19
+bench libbenchmark-dev    benchmark/benchmark.h
 TABLE
 }
 
 is_there() {
     case $1 in
-    *.h | *.hpp) echo "#include <$1>" | g++ -x c++ -M - ;;
+    *.h | *.hpp) echo "#include <$1>" | c++ -x c++ -M - ;;
     *) command -v "$1" ;;
     esac &>/dev/null
 }
@@ -42,13 +43,15 @@ require() {
     packages=$(missing "$@")
     [[ -z $packages ]] && return
     (( EUID )) && as_root=(sudo -n)
-    if command -v apt-get >/dev/null; then
+    if command -v apt-get >/dev/null && "${as_root[@]}" true 2>/dev/null; then
+        echo "installing ${packages//$'\n'/ }"
         "${as_root[@]}" apt-get update -qq
         # shellcheck disable=SC2086  # one word per package
-        "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends $packages
+        "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+            apt-get install -qq -y --no-install-recommends $packages >/dev/null
         packages=$(missing "$@")
         [[ -z $packages ]] && return
     fi
-    echo "plait cannot be built here; missing (by their Debian names):" $packages >&2
+    echo "plait cannot be built here; missing (by their Debian names): ${packages//$'\n'/ }" >&2
     exit 1
 }
