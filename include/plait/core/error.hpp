@@ -1,0 +1,83 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace plait {
+
+/// Where a fault lies; whatever is unknown stays empty.
+struct location {
+    std::string file = {};
+    std::optional<std::size_t> model = {}; ///< position in the list of models
+    std::string tensor = {};
+    std::optional<std::size_t> axis = {};
+    std::optional<std::uint64_t> offset = {}; ///< byte offset in the file
+};
+
+namespace detail {
+
+inline std::string quoted(std::string_view s) { return '"' + std::string(s) + '"'; }
+
+inline std::string sentence(const location& at, std::string_view fault) {
+    std::string place = at.file;
+    auto append = [&](const std::string& s) { place += (place.empty() ? "" : ", ") + s; };
+    if (at.model) append("model " + std::to_string(*at.model));
+    if (!at.tensor.empty()) append("tensor " + quoted(at.tensor));
+    if (at.axis) append("axis " + std::to_string(*at.axis));
+    if (at.offset) append("offset " + std::to_string(*at.offset));
+    return place.empty() ? std::string(fault) : place + ": " + std::string(fault);
+}
+
+} // namespace detail
+
+/// The base of everything that plait throws. what() says where, what was found and what was expected.
+class error : public std::runtime_error {
+public:
+    explicit error(std::string_view fault, location at = {})
+        : std::runtime_error(detail::sentence(at, fault)),
+          fault_(std::make_shared<const std::string>(fault)),
+          at_(std::make_shared<const location>(std::move(at))) {}
+
+    /// The place of the fault, for programs.
+    const location& where() const noexcept { return *at_; }
+
+    /// what() without the place.
+    const std::string& fault() const noexcept { return *fault_; }
+
+private:
+    std::shared_ptr<const std::string> fault_; // shared: copying an exception must not throw
+    std::shared_ptr<const location> at_;
+};
+
+/// A permutation spec that is malformed, or that does not fit a checkpoint.
+struct spec_error : error {
+    using error::error;
+};
+/// Extents, strides, counts that do not fit each other.
+struct shape_error : error {
+    using error::error;
+};
+/// An element type that is not the expected one, or that an operation has no meaning for.
+struct dtype_error : error {
+    using error::error;
+};
+/// A file that cannot be read, is malformed or cannot be written.
+struct io_error : error {
+    using error::error;
+};
+/// An option outside its range, or options that exclude each other.
+struct option_error : error {
+    using error::error;
+};
+/// A value that an algorithm cannot work with: NaN or infinity in a cost.
+struct value_error : error {
+    using error::error;
+};
+
+} // namespace plait

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <plait/core/error.hpp>
+#include <plait/core/matrix_view.hpp>
+
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace plait {
+
+/// What a matcher returns: a column for every row, no column twice.
+struct assignment {
+    static constexpr std::size_t unmatched = static_cast<std::size_t>(-1);
+
+    std::vector<std::size_t> columns = {}; ///< of row i; `unmatched` for the rows left over when rows > columns
+    double cost = 0;                       ///< sum of the chosen entries
+    double gap = 0; ///< cost minus a lower bound of every assignment's cost: 0, up to rounding, proves the optimum
+    std::vector<double> row_duals = {};    ///< u, v with u[i] + v[j] <= cost(i, j); empty when there is no bound
+    std::vector<double> column_duals = {};
+};
+
+/// Finds a cheap assignment of rows to columns: minimises, takes any shape, breaks ties by the lowest index.
+template <class M>
+concept matcher = std::copy_constructible<M> && requires(const M& m, matrix_view<const float> cost) {
+    { m(cost) } -> std::same_as<assignment>;
+};
+
+namespace detail {
+
+/// Throws value_error on NaN and on minus infinity. Plus infinity forbids a pair.
+template <std::floating_point T>
+void check_costs(matrix_view<const T> cost) {
+    for (std::size_t i = 0; i < cost.rows(); ++i) {
+        for (std::size_t j = 0; j < cost.cols(); ++j) {
+            const T c = cost(i, j);
+            if (c != c || c == -std::numeric_limits<T>::infinity())
+                throw value_error("the cost of row " + std::to_string(i) + ", column " + std::to_string(j) + " is " +
+                                  (c != c ? "NaN" : "minus infinity") + ", expected a number or plus infinity");
+        }
+    }
+}
+
+[[noreturn]] inline void throw_infeasible(std::size_t row) {
+    throw value_error("no assignment avoids the forbidden pairs (infinite costs); row " + std::to_string(row) +
+                      " cannot be matched");
+}
+
+} // namespace detail
+} // namespace plait
