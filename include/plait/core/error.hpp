@@ -22,13 +22,13 @@ struct location {
 
 namespace detail {
 
-inline std::string quoted(std::string_view s) { return '"' + std::string(s) + '"'; }
+inline std::string in_quotes(std::string_view s) { return '"' + std::string(s) + '"'; }
 
 inline std::string sentence(const location& at, std::string_view fault) {
     std::string place = at.file;
     auto append = [&](const std::string& s) { place += (place.empty() ? "" : ", ") + s; };
     if (at.model) append("model " + std::to_string(*at.model));
-    if (!at.tensor.empty()) append("tensor " + quoted(at.tensor));
+    if (!at.tensor.empty()) append("tensor " + in_quotes(at.tensor));
     if (at.axis) append("axis " + std::to_string(*at.axis));
     if (at.offset) append("offset " + std::to_string(*at.offset));
     return place.empty() ? std::string(fault) : place + ": " + std::string(fault);

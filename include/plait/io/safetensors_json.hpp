@@ -62,9 +62,9 @@ public:
             metadata.emplace(key_, std::move(s));
         } else if (top() == place::entry && key_ == "dtype") {
             entry_.type = dtype_from_name(s);
-            if (!entry_.type) fail("the dtype is " + quoted(s) + ", expected a name such as \"F32\" or \"BF16\"");
+            if (!entry_.type) fail("the dtype is " + in_quotes(s) + ", expected a name such as \"F32\" or \"BF16\"");
         } else {
-            return other("the string " + quoted(s));
+            return other("the string " + in_quotes(s));
         }
         return true;
     }
@@ -83,7 +83,7 @@ public:
     bool key(std::string& k) {
         if (!keys_.back().insert(k).second) {
             if (inside(place::root)) name_ = k;
-            fail("the key " + quoted(k) + " stands twice in one object, expected once");
+            fail("the key " + in_quotes(k) + " stands twice in one object, expected once");
         }
         if (inside(place::root)) name_ = k;
         else if (!inside(place::ignored)) key_ = k;
@@ -132,7 +132,7 @@ private:
         std::optional<std::vector<std::size_t>> offsets;
     };
 
-    static std::string quoted(std::string_view s) { return plait::detail::quoted(excerpt(s)); }
+    static std::string in_quotes(std::string_view s) { return plait::detail::in_quotes(excerpt(s)); }
 
     place top() const { return places_.back(); }
     bool inside(place p) const { return top() == p; }
@@ -169,7 +169,7 @@ private:
         switch (top()) {
         case place::document: return "the header";
         case place::root: return name_ == metadata_key ? name_ : "the entry";
-        case place::metadata: return "the metadata value of " + quoted(key_);
+        case place::metadata: return "the metadata value of " + in_quotes(key_);
         case place::shape: return "an extent";
         case place::offsets: return entry_.offsets->size() < 2 ? "an offset" : "the third of data_offsets";
         default: return key_;

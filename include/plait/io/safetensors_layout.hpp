@@ -36,7 +36,7 @@ inline std::string json_string(const std::string& s, const location& at) {
     try {
         return nlohmann::json(s).dump();
     } catch (const nlohmann::json::type_error&) {
-        throw io_error("the text " + plait::detail::quoted(excerpt(s)) + " is not valid UTF-8", at);
+        throw io_error("the text " + plait::detail::in_quotes(excerpt(s)) + " is not valid UTF-8", at);
     }
 }
 

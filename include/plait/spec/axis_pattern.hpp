@@ -191,7 +191,7 @@ public:
         const auto fault = detail::parse_axes(text, [](std::size_t, const detail::axis_factor&) {});
         if (fault != detail::axis_fault::none)
             throw spec_error(std::string(detail::axis_fault_sentences[static_cast<std::size_t>(fault)]) + ": " +
-                             detail::quoted(text));
+                             detail::in_quotes(text));
         axis_pattern result;
         result.text_ = text;
         return result;

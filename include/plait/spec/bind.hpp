@@ -65,7 +65,7 @@ private:
             std::string claimed;
             const auto claim = [&](std::string_view rule) {
                 if (!claimed.empty())
-                    fault("two rules match, " + quoted(claimed) + " and " + quoted(rule) + ", expected one",
+                    fault("two rules match, " + in_quotes(claimed) + " and " + in_quotes(rule) + ", expected one",
                           {.tensor = d.name});
                 claimed = rule;
             };
@@ -115,7 +115,7 @@ private:
             const std::string& pattern = spec_.tensor_rules()[*d.rule].axes;
             const auto axes = axes_of(pattern);
             if (axes.size() != d.shape.rank()) {
-                fault("the axes " + quoted(pattern) + " are " + std::to_string(axes.size()) +
+                fault("the axes " + in_quotes(pattern) + " are " + std::to_string(axes.size()) +
                           ", the checkpoint has shape " + to_string(d.shape) + " with " +
                           std::to_string(d.shape.rank()),
                       {.tensor = d.name});
@@ -146,7 +146,7 @@ private:
             g.size = size;
             size_source_[group] = at;
         } else if (g.size != size && clashes_.emplace(group, at.tensor).second) {
-            fault("group " + quoted(g.name) + " has " + std::to_string(size) + " units here, but " +
+            fault("group " + in_quotes(g.name) + " has " + std::to_string(size) + " units here, but " +
                       std::to_string(g.size) + " in " + sentence(size_source_[group], "the first place"),
                   at);
         }
@@ -161,7 +161,7 @@ private:
                 used = true;
                 set_size(g, rule.size, {.tensor = "size rule " + rule.group});
             }
-            if (!used) fault("the size of group " + quoted(rule.group) + " is given, but no tensor carries it");
+            if (!used) fault("the size of group " + in_quotes(rule.group) + " is given, but no tensor carries it");
         }
         for (bool progress = true; std::exchange(progress, false);)
             for (draft& d : drafts_)
@@ -211,9 +211,9 @@ private:
             std::set<std::pair<std::size_t, std::size_t>> axes;
             for (const auto& use : g.uses) axes.emplace(use.tensor, drafts_[use.tensor].factors[use.factor].axis);
             if (g.size == unknown)
-                fault("the size of group " + quoted(g.name) + " does not follow from any tensor; give it with size()");
+                fault("the size of group " + in_quotes(g.name) + " does not follow from any tensor; give it with size()");
             else if (axes.size() == 1)
-                fault("group " + quoted(g.name) + " of " + std::to_string(g.size) +
+                fault("group " + in_quotes(g.name) + " of " + std::to_string(g.size) +
                           " units is on this axis alone, expected two or more axes, or \"_\"",
                       {.tensor = drafts_[axes.begin()->first].name, .axis = axes.begin()->second});
         }
@@ -226,11 +226,11 @@ private:
             for (std::size_t g = 0; g < groups_.size(); ++g) {
                 if (!match_name(rule.group, groups_[g].name)) continue;
                 used = true;
-                if (given[g]) fault("two units rules match group " + quoted(groups_[g].name) + ", expected one");
+                if (given[g]) fault("two units rules match group " + in_quotes(groups_[g].name) + ", expected one");
                 given[g] = true;
                 groups_[g].activation = rule.activation;
             }
-            if (!used) fault("the units of group " + quoted(rule.group) + " are given, but no tensor carries it");
+            if (!used) fault("the units of group " + in_quotes(rule.group) + " are given, but no tensor carries it");
         }
     }
 

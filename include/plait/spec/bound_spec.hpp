@@ -62,7 +62,7 @@ public:
     std::size_t group_index(std::string_view name) const {
         const auto it = std::ranges::find(groups_, name, &unit_group::name);
         if (it != groups_.end()) return static_cast<std::size_t>(it - groups_.begin());
-        throw spec_error("the spec has no unit group " + detail::quoted(name));
+        throw spec_error("the spec has no unit group " + detail::in_quotes(name));
     }
 
 private:

@@ -91,9 +91,9 @@ public:
     /// The axes of a tensor. In `name`, {key} captures one or more characters other than "."; a group may use it.
     permutation_spec& tensor(std::string_view name, axis_pattern axes) & {
         if (const auto fault = detail::fault_of_name(name); !fault.empty())
-            throw spec_error(std::string(fault) + ": " + detail::quoted(name));
+            throw spec_error(std::string(fault) + ": " + detail::in_quotes(name));
         if (!detail::captures_occur(axes.text(), name))
-            throw spec_error("the axes " + detail::quoted(axes.text()) +
+            throw spec_error("the axes " + detail::in_quotes(axes.text()) +
                                  " use a capture that the tensor's name does not have",
                              {.tensor = std::string(name)});
         if (std::ranges::find(tensors_, name, &tensor_rule::name) != tensors_.end())
@@ -106,7 +106,7 @@ public:
     permutation_spec& fixed(std::string_view glob) & {
         if (glob.empty()) throw spec_error("a fixed rule has an empty glob, expected a tensor name or a glob");
         if (std::ranges::find(fixed_, glob) != fixed_.end())
-            throw spec_error("two fixed rules are " + detail::quoted(glob) + ", expected one");
+            throw spec_error("two fixed rules are " + detail::in_quotes(glob) + ", expected one");
         fixed_.emplace_back(glob);
         return *this;
     }
@@ -121,7 +121,7 @@ public:
     /// The number of units of a group that no tensor gives away, for instance of heads in "(3 head _) resid".
     permutation_spec& size(std::string_view group, std::size_t n) & {
         check_group(group, sizes_, "size");
-        if (n == 0) throw spec_error("group " + detail::quoted(group) + " has size 0, expected 1 or more");
+        if (n == 0) throw spec_error("group " + detail::in_quotes(group) + " has size 0, expected 1 or more");
         sizes_.push_back({std::string(group), n});
         return *this;
     }
@@ -143,11 +143,11 @@ private:
     static void check_group(std::string_view group, const Rules& rules, const char* verb) {
         if (group.empty() || !std::ranges::all_of(group, detail::is_name_character) ||
             !detail::has_well_formed_captures(group))
-            throw spec_error(std::string(verb) + " names the group " + detail::quoted(group) +
+            throw spec_error(std::string(verb) + " names the group " + detail::in_quotes(group) +
                              ", expected letters, digits and well-formed captures");
         for (const auto& rule : rules)
             if (rule.group == group)
-                throw spec_error("two " + std::string(verb) + " rules for group " + detail::quoted(group) +
+                throw spec_error("two " + std::string(verb) + " rules for group " + detail::in_quotes(group) +
                                  ", expected one");
     }
 

@@ -1,0 +1,217 @@
+#pragma once
+
+#include <plait/align/model_map.hpp>
+#include <plait/align/pair_objective.hpp>
+#include <plait/core/random.hpp>
+#include <plait/match/matcher.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace plait::detail {
+
+/// `map`, then the permutation: its scales stay with their units.
+inline unit_map reordered(const unit_map& map, const permutation& p) {
+    if (map.is_permutation()) return unit_map(p);
+    std::vector<double> scales;
+    for (std::size_t i : p) scales.push_back(map.scales()[i]);
+    return {p, std::move(scales)};
+}
+
+/// Searches the unit orders of one model that bring it closest to an anchor, one group at a time.
+template <std::floating_point F, matcher M>
+class coordinate_descent {
+public:
+    struct result {
+        std::vector<unit_map> state; ///< one map per group
+        std::vector<double> gaps;    ///< of the last assignment of each group
+        int sweeps = 0;
+        bool converged = false;
+    };
+
+    coordinate_descent(const pair_objective<F>& objective, const M& solve, std::size_t threads)
+        : objective_(objective), spec_(objective.spec()), solve_(solve), threads_(threads) {
+        for (std::size_t g = 0; g < spec_.groups().size(); ++g) norms_.push_back(objective_.unit_norms(g));
+    }
+
+    /// Every unit where the file has it.
+    result identity_start() const {
+        result r;
+        for (std::size_t g = 0; g < spec_.groups().size(); ++g) r.state.push_back(objective_.own_map()[g]);
+        r.gaps.assign(r.state.size(), 0);
+        return r;
+    }
+
+    result random_start(std::uint64_t seed) const {
+        result r = identity_start();
+        counter_random random(seed);
+        for (unit_map& map : r.state) {
+            std::vector<std::size_t> order(map.size());
+            for (std::size_t i = 0; i < order.size(); ++i) {
+                const std::size_t k = random.below(i + 1);
+                order[i] = order[k];
+                order[k] = i;
+            }
+            map = reordered(map, permutation(std::move(order)));
+        }
+        return r;
+    }
+
+    /// Fixed axes are resolved. The group with the largest share of its parameters between resolved axes is matched on
+    /// those parameters alone and is resolved in turn. The result does not depend on the model's order of units.
+    result anchored_start() const {
+        result r = identity_start();
+        std::vector<bool> resolved(r.state.size());
+        for (;;) {
+            std::size_t best = r.state.size();
+            double best_share = 0;
+            for (std::size_t g = 0; g < r.state.size(); ++g) {
+                const double share = resolved[g] ? 0 : resolved_share(g, resolved);
+                if (share > best_share) best_share = share, best = g;
+            }
+            if (best == r.state.size()) return r;
+            step(best, r, [&](const unit_group::use& use) { return is_resolved(use, resolved); }, accept::always);
+            resolved[best] = true;
+        }
+    }
+
+    /// Matches group after group until none gains, or for max_sweeps sweeps. A group is only looked at again when one
+    /// that shares a tensor with it has changed.
+    void descend(result& r, int max_sweeps) const {
+        std::vector<bool> stale(r.state.size(), true);
+        while (r.sweeps < max_sweeps && std::ranges::find(stale, true) != stale.end()) {
+            ++r.sweeps;
+            for (std::size_t g = 0; g < r.state.size(); ++g) {
+                if (!stale[g]) continue;
+                stale[g] = false;
+                if (step(g, r, [](const unit_group::use&) { return true; }, accept::gain)) mark_neighbours(g, stale);
+            }
+        }
+        r.converged = std::ranges::find(stale, true) == stale.end();
+    }
+
+private:
+    enum class accept : std::uint8_t { always, gain };
+
+    // Gains below the rounding error of the products are none.
+    static constexpr double tolerance = std::same_as<F, float> ? 0x1p-20 : 0x1p-49;
+
+    // Matches one group on the given uses; whether its order changed.
+    template <class Wanted>
+    bool step(std::size_t g, result& r, Wanted wanted, accept rule) const {
+        const unit_group& group = spec_.groups()[g];
+        const std::size_t n = group.size;
+        const auto products = std::make_unique<F[]>(n * n);
+        const matrix_view<F> gains(products.get(), n, n);
+        for (const auto& use : group.uses)
+            if (objective_.counts(use.tensor) && wanted(use)) objective_.add_products(use, r.state, gains, threads_);
+        for (std::size_t i = 0; i < n * n; ++i) {
+            if (!std::isfinite(products[i]))
+                throw value_error("the weights of group " + in_quotes(group.name) + " are too large: their products are not "
+                                  "finite in " + (std::same_as<F, float> ? "float" : "double"));
+            products[i] = -products[i];
+        }
+        assignment found = assign(gains);
+        const permutation& old = r.state[g].permutation();
+        permutation next = order_of(std::move(found.columns), old.size());
+        r.gaps[g] = found.gap;
+        if (next == old) return false;
+        if (rule == accept::gain && !gains_enough(g, gains, old, next)) return false;
+        unit_map map = reordered(objective_.own_map()[g], next);
+        if (rule == accept::gain && is_coupled_to_itself(group) && !improves(group, g, r, map)) return false;
+        r.state[g] = std::move(map);
+        return true;
+    }
+
+    assignment assign(matrix_view<F> costs) const {
+        if constexpr (std::same_as<F, float> || requires { solve_(matrix_view<const F>(costs)); }) {
+            return solve_(matrix_view<const F>(costs));
+        } else {
+            const std::vector<float> narrow(costs.data(), costs.data() + costs.rows() * costs.cols());
+            return solve_(matrix_view<const float>(narrow.data(), costs.rows(), costs.cols()));
+        }
+    }
+
+    static permutation order_of(std::vector<std::size_t> columns, std::size_t n) {
+        if (columns.size() != n)
+            throw shape_error("the matcher assigned " + std::to_string(columns.size()) + " rows, expected " +
+                              std::to_string(n));
+        return permutation(std::move(columns));
+    }
+
+    bool gains_enough(std::size_t g, matrix_view<F> costs, const permutation& old, const permutation& next) const {
+        double gain = 0;
+        double scale = 0;
+        for (std::size_t i = 0; i < old.size(); ++i) {
+            if (old[i] == next[i]) continue;
+            gain += static_cast<double>(costs(i, old[i])) - static_cast<double>(costs(i, next[i]));
+            scale += norms_[g].anchor[i] * (norms_[g].own[old[i]] + norms_[g].own[next[i]]);
+        }
+        return gain > tolerance * scale;
+    }
+
+    // A tensor that carries a group twice (a recurrent layer) makes the products depend on the order they decide.
+    bool is_coupled_to_itself(const unit_group& group) const {
+        for (std::size_t i = 1; i < group.uses.size(); ++i)
+            if (group.uses[i - 1].tensor == group.uses[i].tensor) return true; // uses are sorted by tensor
+        return false;
+    }
+
+    bool improves(const unit_group& group, std::size_t g, const result& r, const unit_map& map) const {
+        std::vector<unit_map> next = r.state;
+        next[g] = map;
+        double before = 0;
+        double after = 0;
+        std::size_t last = spec_.tensors().size();
+        for (const auto& use : group.uses) {
+            if (use.tensor == std::exchange(last, use.tensor) || !objective_.counts(use.tensor)) continue;
+            before += objective_.product(use.tensor, r.state);
+            after += objective_.product(use.tensor, next);
+        }
+        return after - before > tolerance * (std::fabs(before) + std::fabs(after));
+    }
+
+    bool is_resolved(const unit_group::use& use, const std::vector<bool>& resolved) const {
+        const auto& factors = spec_.tensors()[use.tensor].factors;
+        for (std::size_t f = 0; f < factors.size(); ++f)
+            if (f != use.factor && factors[f].group && !resolved[*factors[f].group]) return false;
+        return true;
+    }
+
+    double resolved_share(std::size_t g, const std::vector<bool>& resolved) const {
+        double all = 0;
+        double known = 0;
+        for (const auto& use : spec_.groups()[g].uses) {
+            if (!objective_.counts(use.tensor)) continue;
+            const auto size = static_cast<double>(spec_.tensors()[use.tensor].shape.size());
+            all += size;
+            if (is_resolved(use, resolved)) known += size;
+        }
+        return all > 0 ? known / all : 0;
+    }
+
+    void mark_neighbours(std::size_t g, std::vector<bool>& stale) const {
+        for (const auto& use : spec_.groups()[g].uses) {
+            const auto& factors = spec_.tensors()[use.tensor].factors;
+            for (std::size_t f = 0; f < factors.size(); ++f)
+                if (f != use.factor && factors[f].group) stale[*factors[f].group] = true;
+        }
+    }
+
+    const pair_objective<F>& objective_;
+    const bound_spec& spec_;
+    const M& solve_;
+    std::size_t threads_;
+    std::vector<typename pair_objective<F>::norms> norms_;
+};
+
+} // namespace plait::detail

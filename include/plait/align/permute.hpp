@@ -1,0 +1,40 @@
+#pragma once
+
+#include <plait/align/model_map.hpp>
+#include <plait/model/model.hpp>
+
+#include <cstddef>
+#include <vector>
+
+namespace plait {
+
+/// A copy of a model with its units mapped: the same function, in another order.
+///
+/// Elements that no scale touches are copied bit for bit. Throws spec_error or shape_error when a tensor of the map's spec
+/// is missing or has another shape. Complexity: one pass over the tensors.
+///     model m = permute(b, al.model(1));   // b in the order of the anchor
+inline model permute(const model_view& source, const model_map& map) {
+    for (const bound_tensor& t : map.spec().tensors())
+        if (source.at(t.name).shape() != t.shape)
+            throw shape_error("shape is " + to_string(source.at(t.name).shape()) + ", the map expects " +
+                                  to_string(t.shape),
+                              {.tensor = t.name});
+    model result;
+    for (const named_tensor& t : source.tensors()) {
+        const gathered_view from = detail::mapped(t, map);
+        const mutable_any_tensor_view to = result.add(t.name, t.view.type(), t.view.shape());
+        if (!from.is_scaled()) {
+            from.copy(0, from.size(), to.bytes());
+            continue;
+        }
+        std::vector<double> values(from.size());
+        from.read(0, values.size(), values.data());
+        visit_floating(t.view.type(), [&]<class T>(T) {
+            T* out = reinterpret_cast<T*>(to.bytes());
+            for (std::size_t i = 0; i < values.size(); ++i) out[i] = static_cast<T>(values[i]);
+        });
+    }
+    return result;
+}
+
+} // namespace plait

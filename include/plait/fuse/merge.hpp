@@ -1,0 +1,82 @@
+#pragma once
+
+#include <plait/align/alignment.hpp>
+#include <plait/core/parallel.hpp>
+#include <plait/merge/engine.hpp>
+#include <plait/merge/merge_method.hpp>
+#include <plait/merge/sink.hpp>
+#include <plait/model/model.hpp>
+#include <plait/model/model_list.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace plait {
+namespace detail {
+
+/// Merges the models, each as `order` maps it, into a sink.
+template <merge_method M, class Sink>
+merge_report merge_to(Sink& sink, std::span<const model_view> models, const model_view* base, const alignment& order,
+                      const M& method, const run_options& options) {
+    if (order.size() != models.size())
+        throw option_error("the alignment is of " + std::to_string(order.size()) + " models, expected " +
+                           std::to_string(models.size()));
+    const auto read = [&](std::size_t k, const named_tensor& t) {
+        if (k < models.size()) return mapped(t, order.model(k));
+        return order.anchor() ? mapped(t, *order.anchor()) : gathered_view(t.view);
+    };
+    return merge_engine<M, Sink>(models, base, read, method, options).run(sink);
+}
+
+/// A sink that makes the tensors of a model as the plan asks for them.
+class model_sink : public memory_sink {
+public:
+    explicit model_sink(model& target) : memory_sink({}), target_(target) {}
+
+    void begin(std::span<const named_tensor> plan) {
+        for (const auto& [name, view] : plan) target_.add(name, view.type(), view.shape());
+        memory_sink::operator=(memory_sink(target_.tensors()));
+        memory_sink::begin(plan);
+    }
+
+private:
+    model& target_;
+};
+
+} // namespace detail
+
+/// Merges models tensor by tensor, each as it is.
+///
+/// The result has the tensors of the first model, in its order and types. Throws shape_error when the models differ in
+/// names or shapes, dtype_error when tensors that are not floating point differ, and what the method throws.
+/// Complexity: one pass over all tensors; memory for the result and a few blocks per thread.
+///     model m = merge({a, b}, average{});
+template <merge_method M>
+model merge(model_list models, const M& method, const run_options& options = {}) {
+    return merge(models, alignment(models.size()), method, options);
+}
+template <model_range Models, merge_method M>
+model merge(const Models& models, const M& method, const run_options& options = {}) {
+    const auto views = detail::views_of(models);
+    return merge(views, alignment(views.size()), method, options);
+}
+
+/// The same, every model in the order that an alignment of these models found.
+template <merge_method M>
+model merge(model_list models, const alignment& order, const M& method, const run_options& options = {}) {
+    return merge(std::vector<model_view>(models), order, method, options);
+}
+template <model_range Models, merge_method M>
+model merge(const Models& models, const alignment& order, const M& method, const run_options& options = {}) {
+    const auto views = detail::views_of(models);
+    model result;
+    detail::model_sink sink(result);
+    detail::merge_to(sink, std::span<const model_view>(views), nullptr, order, method, options);
+    return result;
+}
+
+} // namespace plait

@@ -1,0 +1,94 @@
+#pragma once
+
+#include <plait/merge/merge_method.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace plait {
+
+/// The weighted mean of the models: sum(w_k x_k) / sum(w_k); without weights sum(x_k) / N.
+///
+/// Sums are kept in double and rounded once. Elements that are equal in all models come back unchanged, bit for bit.
+/// Throws option_error unless there are no weights or one per model, all finite and with a sum other than 0.
+///     fuse(models, average{.weights = {.4, .3, .3}})
+struct average {
+    std::vector<double> weights = {}; ///< empty: all equal
+    bool normalize = true;            ///< divide by the sum of the weights
+    integer_policy integers = integer_policy::must_be_equal;
+
+    static constexpr std::string_view name = "average";
+
+    struct run {
+        std::vector<double> weights; ///< empty: all 1
+        double divisor;
+
+        template <std::floating_point F>
+        void combine(const block<F>& b, std::span<double> out) const {
+            constexpr std::size_t tile = 1024; // sums stay in the nearest cache while the models stream past
+            for (std::size_t first = 0; first < out.size(); first += tile)
+                combine_tile(b, first, out.subspan(first, std::min(tile, out.size() - first)));
+        }
+
+    private:
+        friend average;
+        run(std::vector<double> w, double d, bool exact) : weights(std::move(w)), divisor(d), keeps_equal_(exact) {}
+
+        template <std::floating_point F>
+        void combine_tile(const block<F>& b, std::size_t first, std::span<double> sum) const {
+            for (std::size_t k = 0; k < b.values.size(); ++k) {
+                const F* x = b.values[k].data() + first;
+                const double w = weights.empty() ? 1.0 : weights[k];
+                if (k == 0)
+                    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] = w * static_cast<double>(x[i]);
+                else
+                    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += w * static_cast<double>(x[i]);
+            }
+            if (divisor != 1)
+                for (double& s : sum) s /= divisor;
+            if (keeps_equal_) restore_equal(b, first, sum);
+        }
+
+        // In float, rounding absorbs the error of the double sum; doubles must be compared.
+        template <std::floating_point F>
+        static void restore_equal(const block<F>& b, std::size_t first, std::span<double> sum) {
+            if constexpr (std::same_as<F, double>) {
+                for (std::size_t i = 0; i < sum.size(); ++i) {
+                    const double x = b.values[0][first + i];
+                    const auto is_x = [&](const auto& v) { return v[first + i] == x; };
+                    if (std::ranges::all_of(b.values, is_x)) sum[i] = x;
+                }
+            }
+        }
+
+        bool keeps_equal_;
+    };
+
+    run start(const tensor_context& context) const {
+        if (weights.empty()) return {{}, static_cast<double>(context.models), true};
+        if (weights.size() != context.models)
+            throw option_error("average has " + std::to_string(weights.size()) + " weights for " +
+                               std::to_string(context.models) + " models, expected one per model");
+        double sum = 0;
+        for (double w : weights) {
+            if (!std::isfinite(w))
+                throw option_error("a weight of average is " + std::to_string(w) + ", expected a finite number");
+            sum += w;
+        }
+        if (!normalize) return {weights, 1, false};
+        if (sum == 0 || !std::isfinite(sum))
+            throw option_error("the weights of average sum to " + std::to_string(sum) +
+                               ", expected another number than 0; or .normalize = false");
+        return {weights, sum, true};
+    }
+};
+
+} // namespace plait

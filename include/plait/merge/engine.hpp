@@ -1,0 +1,218 @@
+#pragma once
+
+#include <plait/core/gathered_view.hpp>
+#include <plait/core/parallel.hpp>
+#include <plait/merge/merge_method.hpp>
+#include <plait/merge/sink.hpp>
+#include <plait/model/model_view.hpp>
+#include <plait/model/same_tensors.hpp>
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace plait {
+
+/// What became of the tensors of a merge.
+struct merge_report {
+    std::size_t merged = 0;               ///< tensors of floating point
+    std::vector<std::string> copied = {}; ///< all others: equal in all models, or taken from the first
+};
+
+namespace detail {
+
+/// How tensor `t` of model k is read; k == the number of models is the base.
+using tensor_reader = std::function<gathered_view(std::size_t k, const named_tensor& t)>;
+
+inline gathered_view read_as_stored(std::size_t, const named_tensor& t) { return gathered_view(t.view); }
+
+/// One tensor of every model, and of the base if there is one.
+struct merge_input {
+    std::vector<gathered_view> models;
+    std::optional<gathered_view> base;
+
+    bool is_floating() const {
+        return std::ranges::all_of(models, [](const auto& m) { return plait::is_floating(m.type()); });
+    }
+    /// Doubles, and whatever is scaled, are not narrowed to float on the way.
+    bool needs_double() const {
+        const auto wide = [](const gathered_view& v) { return v.type() == dtype::f64 || v.is_scaled(); };
+        return std::ranges::any_of(models, wide) || (base && wide(*base));
+    }
+};
+
+/// Streams the tensors of several models through a method into a sink. What it writes does not depend on the number of
+/// threads. Memory: a few blocks per model and thread.
+template <merge_method Method, class Sink>
+class merge_engine {
+public:
+    static constexpr std::size_t block_elements = 16384;
+    static constexpr std::size_t task_elements = 64 * block_elements;
+
+    /// Everything that can be checked is checked here, before the sink hears of anything.
+    merge_engine(std::span<const model_view> models, const model_view* base, const tensor_reader& read,
+                 const Method& method, const run_options& options)
+        : options_(options), threads_(checked_threads(options)) {
+        check_same_tensors(models);
+        if (base) check_same_tensors(models[0], *base, models.size());
+        std::string unequal;
+        for (const named_tensor& t : models[0].tensors()) {
+            merge_input input;
+            for (std::size_t k = 0; k < models.size(); ++k) input.models.push_back(read(k, *models[k].find(t.name)));
+            if (base) input.base = read(models.size(), *base->find(t.name));
+            plan_.push_back(t);
+            if (input.is_floating() && (!base || is_floating(input.base->type()))) {
+                runs_.emplace_back(method.start({t.name, t.view.shape(), models.size()}));
+                ++report_.merged;
+            } else {
+                runs_.emplace_back();
+                report_.copied.push_back(t.name);
+                if (!takes_first(method) && !all_equal(input)) unequal += (unequal.empty() ? "" : ", ") + in_quotes(t.name);
+            }
+            inputs_.push_back(std::move(input));
+        }
+        if (!unequal.empty())
+            throw dtype_error("these tensors are not floating point and differ between the models, expected equal "
+                              "values, or average{.integers = integer_policy::take_first}: " +
+                              unequal);
+    }
+
+    merge_report run(Sink& sink) {
+        sink.begin(std::span<const named_tensor>(plan_));
+        for (std::size_t t = 0; t < plan_.size(); ++t)
+            if (!runs_[t] && output_type(t, sink) != plan_[t].view.type())
+                throw dtype_error("the tensor is copied and the output holds " +
+                                      std::string(name(output_type(t, sink))) + ", expected " +
+                                      std::string(name(plan_[t].view.type())),
+                                  {.tensor = plan_[t].name});
+        struct task {
+            std::size_t tensor, first, count;
+        };
+        std::vector<task> tasks;
+        for (std::size_t t = 0; t < plan_.size(); ++t) {
+            const std::size_t size = inputs_[t].models[0].size();
+            for (std::size_t first = 0; first < size; first += task_elements)
+                tasks.push_back({t, first, std::min(task_elements, size - first)});
+        }
+        progress done(options_, tasks.size());
+        parallel_for(tasks.size(), threads_, [&](std::size_t i) {
+            const task& t = tasks[i];
+            if (!runs_[t.tensor]) copy(t.tensor, t.first, t.count, sink);
+            else if (inputs_[t.tensor].needs_double()) merge<double>(t.tensor, t.first, t.count, sink);
+            else merge<float>(t.tensor, t.first, t.count, sink);
+            done.advance();
+        });
+        sink.commit();
+        return std::move(report_);
+    }
+
+private:
+    using method_run = decltype(std::declval<const Method&>().start(std::declval<const tensor_context&>()));
+
+    static bool takes_first(const Method& method) {
+        if constexpr (requires { method.integers; }) return method.integers == integer_policy::take_first;
+        else return false;
+    }
+
+    static bool all_equal(const merge_input& input) {
+        const gathered_view& first = input.models[0];
+        const std::size_t width = bits(first.type()) / 8;
+        std::vector<std::byte> expected(block_elements * width);
+        std::vector<std::byte> found(expected.size());
+        const auto equals_first = [&](const gathered_view& other) {
+            if (other.type() != first.type()) return false;
+            for (std::size_t i = 0; i < first.size(); i += block_elements) {
+                const std::size_t n = std::min(block_elements, first.size() - i);
+                first.copy(i, n, expected.data());
+                other.copy(i, n, found.data());
+                if (std::memcmp(expected.data(), found.data(), n * width) != 0) return false;
+            }
+            return true;
+        };
+        return std::ranges::all_of(input.models, equals_first);
+    }
+
+    dtype output_type(std::size_t tensor, const Sink& sink) const {
+        if constexpr (requires { sink.type(tensor); }) return sink.type(tensor);
+        else return plan_[tensor].view.type();
+    }
+
+    // fill(bytes) produces what belongs at `offset`, straight into the sink's memory where it offers that.
+    template <class Fill>
+    static void deliver(Sink& sink, std::size_t tensor, std::size_t offset, std::span<std::byte> spare, Fill fill) {
+        if constexpr (requires { sink.region(tensor, offset); }) {
+            if (std::byte* memory = sink.region(tensor, offset)) return fill(memory);
+        }
+        fill(spare.data());
+        sink.write(tensor, offset, spare);
+    }
+
+    void copy(std::size_t tensor, std::size_t first, std::size_t count, Sink& sink) const {
+        const gathered_view& from = inputs_[tensor].models[0];
+        const std::size_t width = bits(from.type()) / 8;
+        std::vector<std::byte> spare(std::min(count, block_elements) * width);
+        for (std::size_t i = first; i < first + count; i += block_elements) {
+            const std::size_t n = std::min(block_elements, first + count - i);
+            deliver(sink, tensor, i * width, std::span(spare).first(n * width),
+                    [&](std::byte* to) { from.copy(i, n, to); });
+        }
+    }
+
+    template <class F>
+    void merge(std::size_t tensor, std::size_t first, std::size_t count, Sink& sink) const {
+        const merge_input& input = inputs_[tensor];
+        const std::size_t length = std::min(count, block_elements);
+        const std::size_t models = input.models.size();
+        const bool deltas = input.base.has_value();
+        const auto buffer = std::make_unique_for_overwrite<F[]>(length * (models + 1));
+        const auto sums = std::make_unique_for_overwrite<double[]>(length);
+        const auto spare = std::make_unique_for_overwrite<std::byte[]>(length * sizeof(double));
+        std::vector<std::span<const F>> values(models);
+        std::span<const F> base;
+        const auto read = [&](const gathered_view& from, std::size_t at, std::size_t n, F* to) -> std::span<const F> {
+            if (const F* memory = from.template in_place<F>()) return {memory + at, n};
+            from.read(at, n, to);
+            return {to, n};
+        };
+        for (std::size_t i = first; i < first + count; i += block_elements) {
+            const std::size_t n = std::min(block_elements, first + count - i);
+            if (deltas) base = read(*input.base, i, n, buffer.get() + models * length);
+            for (std::size_t k = 0; k < models; ++k) {
+                F* own = buffer.get() + k * length;
+                values[k] = read(input.models[k], i, n, own);
+                if (!deltas) continue;
+                for (std::size_t e = 0; e < n; ++e) own[e] = values[k][e] - base[e];
+                values[k] = {own, n};
+            }
+            const std::span<double> sum(sums.get(), n);
+            runs_[tensor]->combine(block<F>{i, values, base}, sum);
+            for (std::size_t e = 0; e < base.size(); ++e) sum[e] += static_cast<double>(base[e]);
+            visit_floating(output_type(tensor, sink), [&]<class T>(T) {
+                deliver(sink, tensor, i * sizeof(T), std::span(spare.get(), n * sizeof(T)), [&](std::byte* to) {
+                    for (std::size_t e = 0; e < n; ++e) {
+                        const auto rounded = static_cast<T>(sum[e]);
+                        std::memcpy(to + e * sizeof(T), &rounded, sizeof(T));
+                    }
+                });
+            });
+        }
+    }
+
+    const run_options& options_;
+    std::size_t threads_;
+    std::vector<named_tensor> plan_;
+    std::vector<merge_input> inputs_;
+    std::vector<std::optional<method_run>> runs_; // nothing for tensors that are copied
+    merge_report report_;
+};
+
+} // namespace detail
+} // namespace plait

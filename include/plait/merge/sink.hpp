@@ -1,0 +1,157 @@
+#pragma once
+
+#include <plait/core/gathered_view.hpp>
+#include <plait/model/model_view.hpp>
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace plait {
+
+/// Where a merge writes. begin() learns names, types and shapes (the memory of the plan's views is not looked at);
+/// write() takes bytes of tensor `tensor` of the plan, row-major, from byte `offset` on, and is called from several
+/// threads for separate ranges; commit() comes when every byte is written. Without commit() nothing may change.
+template <class S>
+concept streaming_sink = requires(S& sink, std::span<const named_tensor> plan, std::size_t tensor, std::size_t offset,
+                                  std::span<const std::byte> bytes) {
+    sink.begin(plan);
+    sink.write(tensor, offset, bytes);
+    sink.commit();
+};
+
+/// What fuse_into writes to: a file, or memory such as a model or a trainer's live buffers.
+template <class O>
+concept checkpoint_sink = streaming_sink<O> || writable_checkpoint<O>;
+
+namespace detail {
+
+/// The bytes that a view may touch: [begin, end).
+struct byte_range {
+    std::uintptr_t begin;
+    std::uintptr_t end;
+
+    explicit byte_range(const any_tensor_view& v)
+        : begin(reinterpret_cast<std::uintptr_t>(v.bytes())), end(begin) {
+        if (v.size() == 0) return;
+        if (bits(v.type()) % 8) {
+            end += v.size_bytes();
+            return;
+        }
+        const auto width = static_cast<std::ptrdiff_t>(bits(v.type()) / 8);
+        for (std::size_t axis = 0; axis < v.shape().rank(); ++axis) {
+            const std::ptrdiff_t reach = static_cast<std::ptrdiff_t>(v.shape()[axis] - 1) * v.strides()[axis] * width;
+            (reach < 0 ? begin : end) += static_cast<std::uintptr_t>(reach);
+        }
+        end += static_cast<std::uintptr_t>(width);
+    }
+};
+
+/// Writes into tensors in memory, whatever their strides. Unlike a file it has no commit: it is written in place.
+class memory_sink {
+public:
+    explicit memory_sink(std::vector<mutable_named_tensor> tensors) : tensors_(std::move(tensors)) {
+        sorted_by_name(tensors_);
+    }
+
+    /// Throws shape_error or dtype_error unless the tensors are those of the plan. Floating types may differ.
+    void begin(std::span<const named_tensor> plan) {
+        const auto by_name = sorted_by_name(tensors_);
+        const auto name_of = [&](std::size_t i) -> std::string_view { return tensors_[i].name; };
+        std::string faults;
+        const auto fault = [&](const std::string& tensor, const std::string& what) {
+            faults += (faults.empty() ? "" : "; ") + sentence({.tensor = tensor}, what);
+        };
+        targets_.clear();
+        std::vector<bool> used(tensors_.size());
+        for (const auto& [name, view] : plan) {
+            const auto it = std::ranges::lower_bound(by_name, std::string_view(name), {}, name_of);
+            if (it == by_name.end() || name_of(*it) != name) {
+                fault(name, "the output has no such tensor, expected shape " + to_string(view.shape()));
+                continue;
+            }
+            used[*it] = true;
+            const mutable_named_tensor& target = tensors_[*it];
+            if (target.view.shape() != view.shape())
+                fault(name, "the output has shape " + to_string(target.view.shape()) + ", expected " +
+                                to_string(view.shape()));
+            check_target(target, view.type());
+            targets_.push_back(target.view);
+        }
+        for (std::size_t i = 0; i < used.size(); ++i)
+            if (!used[i]) fault(tensors_[i].name, "the output has this tensor, but the models do not");
+        if (!faults.empty()) throw shape_error(faults);
+    }
+
+    dtype type(std::size_t tensor) const { return targets_[tensor].type(); }
+
+    /// The memory of a row-major target from `offset` on; null otherwise.
+    std::byte* region(std::size_t tensor, std::size_t offset) const {
+        const mutable_any_tensor_view& v = targets_[tensor];
+        return v.is_row_major() ? v.bytes() + offset : nullptr;
+    }
+
+    void write(std::size_t tensor, std::size_t offset, std::span<const std::byte> bytes) const {
+        if (std::byte* to = region(tensor, offset)) {
+            if (!bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
+            return;
+        }
+        const mutable_any_tensor_view& v = targets_[tensor];
+        const std::size_t width = bits(v.type()) / 8;
+        std::size_t element = offset / width;
+        for (std::size_t at = 0; at < bytes.size(); at += width, ++element)
+            std::memcpy(v.bytes() + offset_of(v, element) * static_cast<std::ptrdiff_t>(width), &bytes[at], width);
+    }
+
+    void commit() const {}
+
+    /// Whether a target shares memory with a tensor of any of the models.
+    bool overlaps(std::span<const model_view> models) const {
+        std::vector<byte_range> own;
+        for (const auto& t : tensors_) own.emplace_back(t.view);
+        std::ranges::sort(own, {}, &byte_range::begin);
+        for (std::size_t i = 1; i < own.size(); ++i) own[i].end = std::max(own[i].end, own[i - 1].end);
+        for (const model_view& m : models) {
+            for (const auto& t : m.tensors()) {
+                const byte_range range(t.view);
+                const auto after = std::ranges::lower_bound(own, range.end, {}, &byte_range::begin);
+                if (after != own.begin() && std::prev(after)->end > range.begin) return true;
+            }
+        }
+        return false;
+    }
+
+private:
+    static void check_target(const mutable_named_tensor& t, dtype source) {
+        const mutable_any_tensor_view& v = t.view;
+        if (v.type() != source && !(is_floating(v.type()) && is_floating(source)))
+            throw dtype_error("the output holds " + std::string(name(v.type())) + ", expected " +
+                                  std::string(name(source)),
+                              {.tensor = t.name});
+        for (std::size_t axis = 0; axis < v.shape().rank(); ++axis)
+            if (v.strides()[axis] == 0 && v.shape()[axis] > 1)
+                throw shape_error("the output has stride 0, so its elements share memory and cannot be written",
+                                  {.tensor = t.name, .axis = axis});
+    }
+
+    static std::ptrdiff_t offset_of(const mutable_any_tensor_view& v, std::size_t element) {
+        std::ptrdiff_t offset = 0;
+        for (std::size_t axis = v.shape().rank(); axis-- > 0; element /= v.shape()[axis])
+            offset += static_cast<std::ptrdiff_t>(element % v.shape()[axis]) * v.strides()[axis];
+        return offset;
+    }
+
+    std::vector<mutable_named_tensor> tensors_;
+    std::vector<mutable_any_tensor_view> targets_; // in the order of the plan
+};
+
+} // namespace detail
+} // namespace plait
