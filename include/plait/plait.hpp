@@ -18,12 +18,15 @@
 
 #include <plait/spec/bind.hpp>
 #include <plait/spec/permutation_spec.hpp>
+#include <plait/spec/spec_text.hpp>
 
 #include <plait/align/align.hpp>
 #include <plait/align/permute.hpp>
 #include <plait/align/weight_matching.hpp>
 #include <plait/merge/average.hpp>
 #include <plait/merge/weight_space.hpp>
+
+#include <plait/analysis/self_check.hpp>
 
 #include <plait/fuse/fuse.hpp>
 #include <plait/fuse/merge.hpp>

@@ -14,6 +14,7 @@ namespace plait {
 /// Where a fault lies; whatever is unknown stays empty.
 struct location {
     std::string file = {};
+    std::optional<std::size_t> line = {}; ///< of a text file, from 1
     std::optional<std::size_t> model = {}; ///< position in the list of models
     std::string tensor = {};
     std::optional<std::size_t> axis = {};
@@ -27,6 +28,7 @@ inline std::string in_quotes(std::string_view s) { return '"' + std::string(s) +
 inline std::string sentence(const location& at, std::string_view fault) {
     std::string place = at.file;
     auto append = [&](const std::string& s) { place += (place.empty() ? "" : ", ") + s; };
+    if (at.line) append("line " + std::to_string(*at.line));
     if (at.model) append("model " + std::to_string(*at.model));
     if (!at.tensor.empty()) append("tensor " + in_quotes(at.tensor));
     if (at.axis) append("axis " + std::to_string(*at.axis));
