@@ -38,6 +38,7 @@ class model_view {
 public:
     model_view(std::initializer_list<named_tensor> tensors)
         : model_view(nullptr, std::vector<named_tensor>(tensors)) {}
+    explicit model_view(std::vector<named_tensor> tensors) : model_view(nullptr, std::move(tensors)) {}
 
     template <class C>
         requires(!std::same_as<std::remove_cvref_t<C>, model_view>) && checkpoint<std::remove_cvref_t<C>>
