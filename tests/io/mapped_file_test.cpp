@@ -75,4 +75,5 @@ TEST_CASE("what cannot be mapped is refused with the name of the file and the re
     REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
     fault_of(pipe, "pipe");
     fault_of("", "No such file");
+    fault_of(folder.write("a", "x") += std::string("\0b", 2), "NUL");
 }

@@ -160,6 +160,7 @@ TEST_CASE("targets that no file can take are refused before anything is written"
     refused(folder.path() / "missing" / "a", "No such file");
     refused(pipe, "pipe");
     refused("", "folder");
+    CHECK_THROWS_WITH(io::output_file(folder.path() / std::string("a\0b", 3), 1), Catch::Matchers::Contains("NUL"));
     CHECK(folder.file_count() == 2);
     CHECK(fs::is_empty(folder.path() / "sub"));
 }

@@ -3,6 +3,7 @@
 #include <plait/core/error.hpp>
 
 #include <cerrno>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -36,6 +37,13 @@ private:
 /// Throws io_error: what failed, and why the system says it did.
 [[noreturn]] inline void throw_system_error(std::string_view failed, location at, int reason = errno) {
     throw io_error(std::string(failed) + ": " + std::generic_category().message(reason), std::move(at));
+}
+
+/// The path as the system takes it. Throws io_error when it would take a part of it only.
+inline const char* c_path(const std::filesystem::path& path) {
+    if (path.native().find('\0') != path.native().npos)
+        throw io_error("a NUL byte follows in the path, expected its end", {.file = path.c_str()});
+    return path.c_str();
 }
 
 /// Repeats a system call for as long as signals interrupt it.

@@ -26,7 +26,7 @@ public:
         const location here{.file = path_.string()};
         // O_NONBLOCK: a named pipe must be refused below, not waited for here.
         const detail::file_descriptor file(
-            detail::retry([&] { return ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); }));
+            detail::retry([&] { return ::open(detail::c_path(path_), O_RDONLY | O_CLOEXEC | O_NONBLOCK); }));
         if (!file) detail::throw_system_error("cannot open the file", here);
         struct stat status {};
         if (::fstat(file.get(), &status) != 0) detail::throw_system_error("cannot read the size of the file", here);

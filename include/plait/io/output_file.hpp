@@ -2,6 +2,7 @@
 
 #include <plait/io/file_descriptor.hpp>
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -81,7 +82,7 @@ private:
 
     std::optional<mode_t> mode_of_target() const {
         struct stat status {};
-        if (::stat(target_.c_str(), &status) != 0) return std::nullopt;
+        if (::stat(detail::c_path(target_), &status) != 0) return std::nullopt;
         if (S_ISDIR(status.st_mode)) throw io_error("the target is a directory, expected a file name", place());
         if (!S_ISREG(status.st_mode))
             throw io_error("the target is a device or a pipe, expected a regular file", place());

@@ -4,7 +4,6 @@
 #include <plait/io/safetensors_header.hpp>
 #include <plait/model/checkpoint.hpp>
 
-#include <bit>
 #include <cstddef>
 #include <filesystem>
 #include <map>
@@ -13,8 +12,6 @@
 #include <vector>
 
 namespace plait::io {
-
-static_assert(std::endian::native == std::endian::little, "safetensors files are little-endian, and so must the host be");
 
 /// The tensors of a safetensors file, read from the disk as they are touched.
 ///

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -15,6 +16,8 @@
 #include <vector>
 
 namespace plait::io {
+
+static_assert(std::endian::native == std::endian::little, "safetensors files need a little-endian host");
 
 /// What a safetensors file says about its contents.
 struct safetensors_header {
@@ -48,7 +51,7 @@ inline std::string_view mistaken_for(std::string_view file) {
 
 /// The length of the header, in bytes. Throws io_error unless it stands in the file.
 inline std::size_t header_length(std::string_view file, const std::string& name) {
-    // Text and other binary formats have a first number far beyond the limit; a cut off safetensors file has not.
+    // The first 8 bytes of other formats are a number far beyond the limit; those of a cut-off file are not.
     const auto fail = [&](const std::string& fault, bool is_foreign) {
         throw io_error(fault + std::string(is_foreign ? mistaken_for(file) : ""), {.file = name});
     };
@@ -131,7 +134,8 @@ inline safetensors_header read_safetensors_header(std::span<const std::byte> fil
     const std::size_t data_begin = detail::length_size + detail::header_length(text, name);
     detail::safetensors_json contents =
         detail::parse_json(text.substr(detail::length_size, data_begin - detail::length_size), name);
-    std::ranges::stable_sort(contents.tensors, {}, [](const safetensors_entry& e) { return std::tuple(e.begin, e.end); });
+    const auto offsets = [](const safetensors_entry& e) { return std::tuple(e.begin, e.end); };
+    std::ranges::stable_sort(contents.tensors, {}, offsets);
     detail::check_offsets(contents.tensors, file.size() - data_begin, name);
     return {std::move(contents.tensors), std::move(contents.metadata), data_begin};
 }

@@ -116,8 +116,9 @@ public:
     }
 
     bool parse_error(std::size_t position, const std::string& last_token, const nlohmann::json::exception& e) {
-        std::string reason = e.what(); // "[...] parse error at line 1, column 2: REASON; last read: 'TOKEN'; ..."
-        if (const auto colon = reason.find(": "); colon != reason.npos) reason.erase(0, colon + 2);
+        std::string reason = e.what(); // "[id] parse error at line 1, column 2: REASON; last read: 'TOKEN'; REASON"
+        for (const char* end : {"] ", ": "})
+            if (const auto at = reason.find(end); at != reason.npos) reason.erase(0, at + 2);
         const std::string token = "; last read: '" + last_token + "'";
         if (const auto at = reason.find(token); at != reason.npos) reason.erase(at, token.size());
         throw io_error("the header is not valid JSON: " + excerpt(reason, 200),
@@ -159,7 +160,10 @@ private:
     }
 
     void finish_entry() {
-        const char* missing = !entry_.type ? "dtype" : !entry_.shape ? "shape" : !entry_.offsets ? "data_offsets" : nullptr;
+        const char* missing = !entry_.type      ? "dtype"
+                              : !entry_.shape   ? "shape"
+                              : !entry_.offsets ? "data_offsets"
+                                                : nullptr;
         if (missing) fail("the entry has no " + std::string(missing) + ", expected dtype, shape and data_offsets");
         const auto& offsets = *entry_.offsets;
         tensors.push_back({name_, *entry_.type, plait::shape(std::move(*entry_.shape)), offsets[0], offsets[1]});

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -19,8 +18,6 @@
 #include <vector>
 
 namespace plait::io {
-
-static_assert(std::endian::native == std::endian::little, "safetensors files are little-endian, and so must the host be");
 
 /// What a new file says about itself; transformers wants {"format", "pt"}.
 struct create_options {
