@@ -56,7 +56,7 @@ inline std::size_t header_length(std::string_view file, const std::string& name)
         throw io_error(fault + std::string(is_foreign ? mistaken_for(file) : ""), {.file = name});
     };
     if (file.size() < length_size)
-        fail("the file has " + std::to_string(file.size()) + " bytes, expected at least 8 for the header's length", true);
+        fail("the file has " + std::to_string(file.size()) + " bytes, expected at least 8 for a length", true);
     std::uint64_t length = 0;
     for (std::size_t i = length_size; i-- > 0;) length = length << 8 | static_cast<unsigned char>(file[i]);
     if (length > header_limit)
