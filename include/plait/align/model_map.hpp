@@ -1,6 +1,7 @@
 #pragma once
 
 #include <plait/core/gathered_view.hpp>
+#include <plait/model/checkpoint.hpp>
 #include <plait/permutation/unit_map.hpp>
 #include <plait/spec/bound_spec.hpp>
 
