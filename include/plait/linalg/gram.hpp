@@ -58,10 +58,10 @@ private:
 /// Throws shape_error when the extents do not fit. Complexity: one GEMM of units^2 * others, panels of about 2^20 elements.
 template <std::floating_point F>
 void add_gram(const unfolding<F>& a, const unfolding<F>& b, matrix_view<F> c, std::size_t threads) {
+    if (a.units() == 0 || b.units() == 0) return;
     if (a.others() != b.others() || a.unit_is_last() != b.unit_is_last())
         throw shape_error("unfoldings of " + std::to_string(a.others()) + " and " + std::to_string(b.others()) +
                           " other elements do not multiply");
-    if (a.units() == 0 || b.units() == 0) return;
     constexpr std::size_t panel_elements = std::size_t{1} << 20;
     const std::size_t widest = std::max(a.units(), b.units());
     const std::size_t step = std::min(a.others(), std::max<std::size_t>(64, panel_elements / widest));
