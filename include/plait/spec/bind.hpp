@@ -145,7 +145,7 @@ private:
         if (g.size == unknown) {
             g.size = size;
             size_source_[group] = at;
-        } else if (g.size != size && clashes_.emplace(group, at.tensor).second) {
+        } else if (g.size != size && clashes_.emplace(at.tensor, at.axis).second) {
             fault("group " + in_quotes(g.name) + " has " + std::to_string(size) + " units here, but " +
                       std::to_string(g.size) + " in " + sentence(size_source_[group], "the first place"),
                   at);
@@ -198,7 +198,7 @@ private:
             const bound_factor& last = d.factors[begin - 1];
             if (count == 1 && last.group)
                 set_size(*last.group, d.shape[axis], at);
-            else if (clashes_.emplace(axis, d.name).second)
+            else if (clashes_.emplace(d.name, axis).second)
                 fault("the known factors multiply to " + std::to_string(known) + ", the axis has " +
                           std::to_string(d.shape[axis]),
                       at);
@@ -241,7 +241,7 @@ private:
     std::vector<unit_group> groups_;
     std::map<std::string, std::size_t> group_index_;
     std::map<std::size_t, location> size_source_;
-    std::set<std::pair<std::size_t, std::string>> clashes_; // reported once each
+    std::set<std::pair<std::string, std::optional<std::size_t>>> clashes_; // tensors and axes, reported once each
     std::vector<std::string> faults_;
 };
 
