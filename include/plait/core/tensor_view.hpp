@@ -27,6 +27,9 @@ concept adapted_container = requires(C& c) {
 
 namespace detail {
 
+template <adapted_container C>
+using element_of = std::remove_pointer_t<decltype(tensor_adapter<std::remove_const_t<C>>::data(std::declval<C&>()))>;
+
 inline void check_view(const void* data, const shape& s, const strides& st) {
     if (s.rank() != st.rank())
         throw shape_error("a view of shape " + to_string(s) + " has " + std::to_string(st.rank()) +
@@ -77,6 +80,7 @@ public:
 
     /// A view of a container that tensor_adapter knows.
     template <adapted_container C>
+        requires std::convertible_to<detail::element_of<C>*, T*>
     tensor_view(C& c)
         : tensor_view(tensor_adapter<std::remove_const_t<C>>::data(c),
                       tensor_adapter<std::remove_const_t<C>>::shape(c),
@@ -116,8 +120,7 @@ tensor_view(T*, shape, strides) -> tensor_view<T>;
 template <std::ranges::contiguous_range R>
 tensor_view(R&&, shape) -> tensor_view<std::remove_reference_t<std::ranges::range_reference_t<R>>>;
 template <adapted_container C>
-tensor_view(C& c)
-    -> tensor_view<std::remove_pointer_t<decltype(tensor_adapter<std::remove_const_t<C>>::data(c))>>;
+tensor_view(C& c) -> tensor_view<detail::element_of<C>>;
 
 /// A tensor whose element type is known at run time. Byte is const std::byte (read) or std::byte (write).
 ///
@@ -147,6 +150,7 @@ public:
                                 v.strides()) {}
 
     template <adapted_container C>
+        requires element<detail::element_of<C>> && (std::is_const_v<Byte> || !std::is_const_v<detail::element_of<C>>)
     basic_any_tensor_view(C& c) : basic_any_tensor_view(tensor_view{c}) {}
 
     operator basic_any_tensor_view<const std::byte>() const
