@@ -133,10 +133,9 @@ fusion_report fuse_models_into(Out& out, std::span<const model_view> models, con
     } else {
         auto&& tensors = out.tensors();
         memory_sink sink(std::vector<mutable_named_tensor>(tensors.begin(), tensors.end()));
+        check_same_tensors(models);
+        sink.begin(models[0].tensors()); // a target that does not fit shows before the long work
         if (fusion<Policy>::is_final && !sink.overlaps(models)) return fuse_models_into(sink, models, policy, options);
-        std::vector<named_tensor> plan;
-        if (!models.empty()) plan = models[0].tensors();
-        sink.begin(plan); // a target that does not fit shows before the long work
         const fused_model merged = fuse_models(models, policy, options);
         deliver(merged, sink);
         return merged.report;
