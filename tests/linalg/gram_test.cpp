@@ -59,8 +59,11 @@ void check_products(std::uint64_t seed) {
     counter_random random(seed);
     for (const bool ta : {false, true})
         for (const bool tb : {false, true})
-            for (int round = 0; round < 60; ++round)
-                check_product<T>(random.below(7), random.below(7), random.below(7), ta, tb, random);
+            for (int round = 0; round < 60; ++round) {
+                const std::size_t m = random.below(7);
+                const std::size_t n = random.below(7);
+                check_product<T>(m, n, random.below(7), ta, tb, random);
+            }
 }
 
 /// A tensor read through levels of which some are reordered or scaled, over memory of its own.

@@ -21,7 +21,7 @@ namespace detail {
 /// Binds a spec to a checkpoint and collects every fault on the way.
 class spec_binder {
 public:
-    spec_binder(const permutation_spec& spec, const model_view& checkpoint) : spec_(spec), checkpoint_(checkpoint) {
+    spec_binder(const permutation_spec& spec, const model_view& checkpoint) : spec_(spec) {
         for (std::size_t i : sorted_by_name(checkpoint.tensors())) names_.push_back(&checkpoint.tensors()[i]);
         cover_tensors();
         split_axes();
@@ -235,7 +235,6 @@ private:
     }
 
     const permutation_spec& spec_;
-    const model_view& checkpoint_;
     std::vector<const named_tensor*> names_;
     std::vector<draft> drafts_; // sorted by name, as names_
     std::vector<unit_group> groups_;
