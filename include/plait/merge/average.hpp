@@ -3,7 +3,7 @@
 #include <plait/merge/merge_method.hpp>
 
 #include <algorithm>
-#include <array>
+#include <bit>
 #include <cmath>
 #include <concepts>
 #include <cstddef>
@@ -46,13 +46,20 @@ struct average {
         void combine_tile(const block<F>& b, std::size_t first, std::span<double> sum) const {
             for (std::size_t k = 0; k < b.values.size(); ++k) {
                 const F* x = b.values[k].data() + first;
-                const double w = weights.empty() ? 1.0 : weights[k];
-                if (k == 0)
-                    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] = w * static_cast<double>(x[i]);
+                if (k == 0 && weights.empty())
+                    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] = static_cast<double>(x[i]);
+                else if (k == 0)
+                    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] = weights[0] * static_cast<double>(x[i]);
+                else if (weights.empty())
+                    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += static_cast<double>(x[i]);
                 else
-                    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += w * static_cast<double>(x[i]);
+                    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += weights[k] * static_cast<double>(x[i]);
             }
-            if (divisor != 1)
+            // Multiplying is exact for powers of two, and several times faster.
+            if (const double reciprocal = 1 / divisor; std::has_single_bit(static_cast<std::size_t>(divisor)) &&
+                                                       static_cast<double>(static_cast<std::size_t>(divisor)) == divisor)
+                for (double& s : sum) s *= reciprocal;
+            else
                 for (double& s : sum) s /= divisor;
             if (keeps_equal_) restore_equal(b, first, sum);
         }

@@ -54,8 +54,8 @@ struct merge_input {
 template <merge_method Method, class Sink>
 class merge_engine {
 public:
-    static constexpr std::size_t block_elements = 16384;
-    static constexpr std::size_t task_elements = 64 * block_elements;
+    static constexpr std::size_t block_elements = 4096;
+    static constexpr std::size_t task_elements = 256 * block_elements;
 
     /// Everything that can be checked is checked here, before the sink hears of anything.
     merge_engine(std::span<const model_view> models, const model_view* base, const tensor_reader& read,
