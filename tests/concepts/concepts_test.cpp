@@ -55,7 +55,8 @@ static_assert(!checkpoint<lists_names> && !checkpoint<lists_nothing> && !checkpo
 static_assert(!checkpoint<std::vector<named_tensor>> && !checkpoint<int>);
 static_assert(writable_checkpoint<lists_writable> && writable_checkpoint<lists_writable_only_when_mutable>);
 static_assert(writable_checkpoint<model> && writable_checkpoint<mutable_model_view>);
-static_assert(!writable_checkpoint<lists_tensors> && !writable_checkpoint<model_view> && !writable_checkpoint<const model>);
+static_assert(
+    !writable_checkpoint<lists_tensors> && !writable_checkpoint<model_view> && !writable_checkpoint<const model>);
 static_assert(std::convertible_to<lists_tensors, model_view> && !std::convertible_to<lists_names, model_view>);
 
 // streaming_sink, checkpoint_sink
@@ -73,7 +74,8 @@ struct stream_without_offsets {
     void write(std::size_t, std::span<const std::byte>);
     void commit();
 };
-static_assert(streaming_sink<stream> && !streaming_sink<stream_without_commit> && !streaming_sink<stream_without_offsets>);
+static_assert(
+    streaming_sink<stream> && !streaming_sink<stream_without_commit> && !streaming_sink<stream_without_offsets>);
 static_assert(!streaming_sink<model> && !streaming_sink<const stream>);
 static_assert(checkpoint_sink<stream> && checkpoint_sink<model> && checkpoint_sink<mutable_model_view>);
 static_assert(checkpoint_sink<lists_writable> && !checkpoint_sink<lists_tensors>);
@@ -146,7 +148,8 @@ struct alignment_without_anchor {
     using part = alignment_part;
     alignment align(std::span<const model_view>) const;
 };
-static_assert(alignment_strategy<unaligned> && alignment_strategy<weight_matching<>> && alignment_strategy<my_alignment>);
+static_assert(
+    alignment_strategy<unaligned> && alignment_strategy<weight_matching<>> && alignment_strategy<my_alignment>);
 static_assert(alignment_strategy<weight_matching<in_order>>);
 static_assert(!alignment_strategy<alignment_of_another_part> && !alignment_strategy<alignment_without_anchor>);
 static_assert(!alignment_strategy<average> && !alignment_strategy<permutation_spec>);
@@ -176,7 +179,8 @@ static_assert(!fusion_policy<decltype(unaligned{} | task_vectors{model_view{}})>
 static_assert(!fusion_policy<int> && !fusion_policy<permutation_spec>);
 
 // model_range
-static_assert(model_range<std::vector<model>> && model_range<std::list<model_view>> && model_range<std::array<model, 2>>);
+static_assert(
+    model_range<std::vector<model>> && model_range<std::list<model_view>> && model_range<std::array<model, 2>>);
 static_assert(model_range<std::span<const model>> && model_range<std::forward_list<lists_tensors>>);
 static_assert(!model_range<std::vector<int>> && !model_range<model> && !model_range<std::vector<named_tensor>>);
 

@@ -7,11 +7,13 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <type_traits>
 #include <vector>
 
@@ -37,6 +39,22 @@ TEST_CASE("the exception of the lowest index comes through, whatever the number 
             };
             REQUIRE(fault_of<std::out_of_range>(run) == "6");
         }
+    }
+}
+
+TEST_CASE("the exception of the lowest index comes through, whether it is thrown first or last") {
+    using namespace std::chrono_literals;
+    for (const std::size_t early : {0U, 1U}) {
+        std::atomic<int> running{0};
+        const auto run = [&] {
+            parallel_for(2, 2, [&](std::size_t i) {
+                ++running;
+                for (int k = 0; running < 2 && k < 1000; ++k) std::this_thread::sleep_for(1ms); // both at once
+                if (i != early) std::this_thread::sleep_for(20ms);
+                throw std::out_of_range(std::to_string(i));
+            });
+        };
+        CHECK(fault_of<std::out_of_range>(run) == "0");
     }
 }
 

@@ -37,7 +37,9 @@ struct padded {
             for (std::size_t j = cols; j < ld; ++j) values[i * ld + j] = untouched;
     }
     matrix_view<T> view() { return {values.data(), rows, cols, ld}; }
-    T at(std::size_t i, std::size_t j, bool transposed) const { return transposed ? values[j * ld + i] : values[i * ld + j]; }
+    T at(std::size_t i, std::size_t j, bool transposed) const {
+        return transposed ? values[j * ld + i] : values[i * ld + j];
+    }
 };
 
 template <class T>
@@ -120,8 +122,8 @@ struct gathered {
     }
 };
 
-void check_gram(const std::vector<std::size_t>& extents, std::size_t unit, std::size_t other_units, bool last, bool plain,
-                counter_random& random) {
+void check_gram(const std::vector<std::size_t>& extents, std::size_t unit, std::size_t other_units, bool last,
+                bool plain, counter_random& random) {
     auto other_extents = extents;
     other_extents[unit] = other_units;
     const gathered a(extents, plain, random);
@@ -182,7 +184,8 @@ TEST_CASE("a product of many rows has the same bits whatever the threads, and th
         for (std::size_t i = 0; i < m; ++i) {
             for (std::size_t j = 0; j < n; ++j) {
                 double sum = 1;
-                for (std::size_t l = 0; l < k; ++l) sum += static_cast<double>(ta ? left(l, i) : left(i, l)) * static_cast<double>(right(l, j));
+                for (std::size_t l = 0; l < k; ++l)
+                    sum += static_cast<double>(ta ? left(l, i) : left(i, l)) * static_cast<double>(right(l, j));
                 worst = std::max(worst, std::abs(sum - static_cast<double>(results[0][i * n + j])));
             }
         }

@@ -28,7 +28,8 @@ std::optional<std::vector<std::size_t>> cheapest_pairs(matrix_view<const float> 
         std::pair<std::size_t, std::size_t> at{};
         for (std::size_t i = 0; i < cost.rows(); ++i)
             for (std::size_t j = 0; j < cost.cols(); ++j)
-                if (columns[i] == assignment::unmatched && !taken[j] && cost(i, j) < best) best = cost(i, j), at = {i, j};
+                if (columns[i] == assignment::unmatched && !taken[j] && cost(i, j) < best)
+                    best = cost(i, j), at = {i, j};
         if (best == infinity) return std::nullopt;
         columns[at.first] = at.second;
         taken[at.second] = true;

@@ -109,7 +109,8 @@ TEST_CASE("forbidden pairs are avoided, and only a matrix that allows no assignm
             check_optimal(m, 9);
         } else {
             ++refused;
-            CHECK(says(fault_of<value_error>([&] { hungarian{}(m.view()); }), "no assignment avoids the forbidden pairs"));
+            CHECK(says(fault_of<value_error>([&] { hungarian{}(m.view()); }),
+                       "no assignment avoids the forbidden pairs"));
         }
     }
     CHECK(feasible > 50);

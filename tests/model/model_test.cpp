@@ -134,7 +134,10 @@ TEST_CASE("a view finds each tensor by its name, whatever the order") {
 TEST_CASE("a view refuses two tensors of one name") {
     float w[2]{};
     const tensor_view t{w + 0, {2}};
-    CHECK(says(fault_of<spec_error>([&] { model_view{{"a", t}, {"b", t}, {"a", t}}; }), "tensor \"a\": the checkpoint"));
+    CHECK(says(fault_of<spec_error>([&] {
+                   model_view{{"a", t}, {"b", t}, {"a", t}};
+               }),
+               "tensor \"a\": the checkpoint"));
     CHECK_THROWS_AS((mutable_model_view{{"a", t}, {"a", t}}), spec_error);
 }
 

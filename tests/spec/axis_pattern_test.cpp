@@ -126,7 +126,8 @@ TEST_CASE("natural order compares runs of digits as numbers and is a strict orde
     CHECK(natural_less("a", "a.1"));
     CHECK(natural_less("a9", "b1"));
     CHECK(natural_less("x99999999999999999999998", "x99999999999999999999999"));
-    const std::array<std::string_view, 12> names{"", "a", "a.", "a.0", "a.00", "a.1", "a.01", "a.2", "a.10", "a.x", "b", "a.1b"};
+    const std::array<std::string_view, 12> names{"",     "a",   "a.",   "a.0", "a.00", "a.1",
+                                                 "a.01", "a.2", "a.10", "a.x", "b",    "a.1b"};
     for (const auto a : names) {
         CHECK_FALSE(natural_less(a, a));
         for (const auto b : names) {

@@ -53,7 +53,8 @@ TEST_CASE("binding gives every group its size and the factors that carry it") {
 }
 
 TEST_CASE("the result does not depend on the order of the checkpoint") {
-    const auto spec = permutation_spec{}.tensor("l.{l}.up", "ffn.{l} r").tensor("l.{l}.down", "r ffn.{l}").tensor("e", "_ r");
+    const auto spec =
+        permutation_spec{}.tensor("l.{l}.up", "ffn.{l} r").tensor("l.{l}.down", "r ffn.{l}").tensor("e", "_ r");
     tensors listed{{"e", {9, 5}}};
     for (int l = 0; l < 12; ++l) {
         listed.push_back({"l." + std::to_string(l) + ".up", {l + 1, 5}});
@@ -106,7 +107,8 @@ TEST_CASE("sizes and units reach all groups of a capture") {
     const auto spec = permutation_spec{}
                           .tensor("l.{l}.a", "(head.{l} _) _").tensor("l.{l}.b", "_ (head.{l} _)")
                           .size("head.{l}", 2).units("head.{x}", activation::linear);
-    const auto bound = bind(spec, listing({{"l.0.a", {6, 1}}, {"l.0.b", {1, 6}}, {"l.1.a", {4, 1}}, {"l.1.b", {1, 4}}}));
+    const auto bound =
+        bind(spec, listing({{"l.0.a", {6, 1}}, {"l.0.b", {1, 6}}, {"l.1.a", {4, 1}}, {"l.1.b", {1, 4}}}));
     REQUIRE(group_names(bound) == std::vector<std::string>{"head.0", "head.1"});
     for (const auto& g : bound.groups()) {
         CHECK(g.size == 2);
@@ -123,15 +125,18 @@ TEST_CASE("scalars and empty axes bind, a group of no units does not") {
     const auto spec = permutation_spec{}.tensor("scale", "").tensor("w", "h _").tensor("b", "h").fixed("f*");
     CHECK(described(bind(spec, listing({{"scale", {}}, {"w", {2, 0}}, {"b", {2}}, {"f", {0, 3}}, {"f2", {}}}))) ==
           "b 0:2/h\nf 0:0 1:3\nf2\nscale\nw 0:2/h 1:0\nh 2 0 b.0 w.0\n");
-    CHECK(says(fault_of_binding(spec, {{"scale", {}}, {"w", {0, 4}}, {"b", {0}}}), "size of group \"h\" does not follow"));
+    CHECK(says(fault_of_binding(spec, {{"scale", {}}, {"w", {0, 4}}, {"b", {0}}}),
+               "size of group \"h\" does not follow"));
     const auto clash = fault_of_binding(spec, {{"scale", {}}, {"w", {0, 4}}, {"b", {3}}});
     CHECK(says(clash, "tensor \"w\", axis 0: group \"h\" has 0 units here, but 3 in tensor \"b\", axis 0"));
-    CHECK(says(fault_of_binding(permutation_spec{}.tensor("w", "(3 _) h").tensor("b", "h"), {{"w", {0, 2}}, {"b", {3}}}),
-               "has 2 units here, but 3"));
+    CHECK(
+        says(fault_of_binding(permutation_spec{}.tensor("w", "(3 _) h").tensor("b", "h"), {{"w", {0, 2}}, {"b", {3}}}),
+             "has 2 units here, but 3"));
 }
 
 TEST_CASE("every tensor has one rule, every rule a tensor") {
-    const auto spec = permutation_spec{}.tensor("a", "_").tensor("gone", "_").tensor("b.{l}", "_").tensor("b.{k}x", "_").fixed("a*");
+    const auto spec =
+        permutation_spec{}.tensor("a", "_").tensor("gone", "_").tensor("b.{l}", "_").tensor("b.{k}x", "_").fixed("a*");
     const auto fault = fault_of_binding(spec, {{"a", {2}}, {"b.1", {2}}, {"b.1x", {2}}, {"new", {4, 5}}});
     CHECK(says(fault, "in 4 places"));
     CHECK(says(fault, "tensor \"a\": two rules match, \"a\" and \"fixed a*\""));
@@ -146,10 +151,18 @@ TEST_CASE("two globs may match one fixed tensor, and a glob may match none") {
 
 TEST_CASE("all faults are told at once") {
     const auto spec = permutation_spec{}
-                          .tensor("alone", "single _").tensor("big", "h _").tensor("missing", "_").tensor("product", "(h 3) _")
-                          .tensor("rank", "h _ _").tensor("small", "h").tensor("unsized1", "(a b)").tensor("unsized2", "(a b)")
-                          .units("nobody", activation::relu).size("nothing", 3)
-                          .units("h", activation::relu).units("{any}", activation::tanh);
+                          .tensor("alone", "single _")
+                          .tensor("big", "h _")
+                          .tensor("missing", "_")
+                          .tensor("product", "(h 3) _")
+                          .tensor("rank", "h _ _")
+                          .tensor("small", "h")
+                          .tensor("unsized1", "(a b)")
+                          .tensor("unsized2", "(a b)")
+                          .units("nobody", activation::relu)
+                          .size("nothing", 3)
+                          .units("h", activation::relu)
+                          .units("{any}", activation::tanh);
     const auto fault = fault_of_binding(spec, {{"alone", {7, 1}}, {"big", {6, 2}}, {"extra", {1}}, {"product", {7, 2}},
                                                {"rank", {6, 2}}, {"small", {5}}, {"unsized1", {6}}, {"unsized2", {6}}});
     CHECK(says(fault, "tensor \"alone\", axis 0: group \"single\" of 7 units is on this axis alone"));
@@ -181,7 +194,11 @@ TEST_CASE("a tensor with two faults has both told") {
 }
 
 TEST_CASE("two sizes for one group are a fault that names both") {
-    const auto spec = permutation_spec{}.tensor("l.{l}.a", "(h.{l} _)").tensor("l.{l}.b", "(h.{l} _)").size("h.{l}", 2).size("h.1", 3);
+    const auto spec = permutation_spec{}
+                          .tensor("l.{l}.a", "(h.{l} _)")
+                          .tensor("l.{l}.b", "(h.{l} _)")
+                          .size("h.{l}", 2)
+                          .size("h.1", 3);
     CHECK(says(fault_of_binding(spec, {{"l.1.a", {6}}, {"l.1.b", {6}}}), "group \"h.1\" has 3 units here, but 2"));
 }
 

@@ -91,7 +91,8 @@ TEST_CASE("a fault in the text is told with file and line") {
     CHECK(says(fault_of_text("tensor a"), "tensor \"a\": a tensor without axes"));
     CHECK(says(fault_of_text("a # h"), "tensor without axes"));
     CHECK(says(fault_of_text("units h"), "a units rule is written units GROUP ... ACTIVATION"));
-    CHECK(says(fault_of_text("a h\nunits h gelu"), "line 2: units end in \"gelu\", expected opaque, relu, tanh or linear"));
+    CHECK(says(fault_of_text("a h\nunits h gelu"),
+               "line 2: units end in \"gelu\", expected opaque, relu, tanh or linear"));
     CHECK(says(fault_of_text("fixed"), "a fixed rule is written fixed NAME ..."));
     CHECK(says(fault_of_text("size h"), "a size rule is written size GROUP NUMBER"));
     CHECK(says(fault_of_text("size h 3 4"), "a size rule is written size GROUP NUMBER"));
