@@ -211,3 +211,8 @@ TEST_CASE("a matrix view walks rows that lie a leading dimension apart") {
     CHECK_THROWS_AS((matrix_view{none, 1, 1}), shape_error);
     CHECK_NOTHROW(matrix_view{none, 0, 5});
 }
+
+TEST_CASE("names with control characters are told in full") {
+    const error e("fault", {.tensor = std::string("a\0b\n", 4)});
+    CHECK(std::string(e.what()) == R"(tensor "a\x00b\x0a": fault)");
+}

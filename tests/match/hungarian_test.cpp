@@ -194,3 +194,9 @@ TEST_CASE("nothing to assign is an assignment, without a cost") {
     CHECK(a.columns == std::vector<std::size_t>{0});
     CHECK(a.cost == 3);
 }
+
+TEST_CASE("costs whose sums would overflow a double are refused, not mistaken for forbidden pairs") {
+    const std::vector<double> costs{-1e308, 1e308, -1e308, 1.5e308};
+    const auto fault = fault_of<value_error>([&] { hungarian{}(matrix_view<const double>(costs.data(), 2, 2)); });
+    CHECK(says(fault, "row 0, column 0 is too large"));
+}

@@ -23,7 +23,22 @@ struct location {
 
 namespace detail {
 
-inline std::string in_quotes(std::string_view s) { return '"' + std::string(s) + '"'; }
+/// The text in quotes; control characters, which would cut or garble a message, as \xNN.
+inline std::string in_quotes(std::string_view s) {
+    std::string result = "\"";
+    for (char c : s) {
+        const auto code = static_cast<unsigned char>(c);
+        if (code >= 0x20 && code != 0x7F) {
+            result += c;
+        } else {
+            constexpr std::string_view digits = "0123456789abcdef";
+            result += "\\x";
+            result += digits[code >> 4];
+            result += digits[code & 15];
+        }
+    }
+    return result + '"';
+}
 
 inline std::string sentence(const location& at, std::string_view fault) {
     std::string place = at.file;

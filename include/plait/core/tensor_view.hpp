@@ -3,6 +3,7 @@
 #include <plait/core/dtype.hpp>
 #include <plait/core/shape.hpp>
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -39,9 +40,9 @@ inline void check_view(const void* data, const shape& s, const strides& st) {
 }
 
 inline bool is_row_major(const shape& s, const strides& st) {
+    if (std::ranges::find(s, std::size_t{0}) != s.end()) return true;
     std::size_t step = 1;
     for (std::size_t axis = s.rank(); axis-- > 0;) {
-        if (s[axis] == 0) return true;
         if (s[axis] != 1 && st[axis] != static_cast<std::ptrdiff_t>(step)) return false;
         step *= s[axis];
     }
