@@ -24,6 +24,6 @@ function(plait_add_compile_fail name file)
         COMMAND ${CMAKE_COMMAND} -DEXPECT=${arg_EXPECT} -P ${PROJECT_SOURCE_DIR}/cmake/expect_failure.cmake
             -- ${compile} -DPLAIT_CASE=${arg_CASE}
         COMMAND_EXPAND_LISTS)
-    set_tests_properties(compile_fail.${stem}.${name} PROPERTIES DEPENDS compile_fail.${stem} LABELS toolchain)
-    set_tests_properties(compile_fail.${stem} PROPERTIES LABELS toolchain)
+    set_tests_properties(compile_fail.${stem}.${name} PROPERTIES DEPENDS compile_fail.${stem} LABELS compile_fail)
+    set_tests_properties(compile_fail.${stem} PROPERTIES LABELS compile_fail)
 endfunction()

@@ -15,13 +15,22 @@ build nlohmann-json3-dev  nlohmann/json.hpp
 build zlib1g-dev          zlib.h
 test  catch2              catch2/catch.hpp catch2/catch_all.hpp
 test  clang-14            clang++ clang++-14 clang++-15 clang++-16 clang++-17 clang++-18 clang++-19
+test  libclang-rt-14-dev  clang_sanitizes
 bench libbenchmark-dev    benchmark/benchmark.h
 TABLE
+}
+
+clang_sanitizes() {
+    local clang
+    for clang in clang++ clang++-{14..19}; do
+        command -v "$clang" && { echo 'int main() {}' | "$clang" -fsanitize=address -x c++ -o /dev/null -; return; }
+    done
 }
 
 is_there() {
     case $1 in
     *.h | *.hpp) echo "#include <$1>" | c++ -x c++ -M - ;;
+    clang_sanitizes) clang_sanitizes ;;
     *) command -v "$1" ;;
     esac &>/dev/null
 }

@@ -81,7 +81,7 @@ TEST_CASE("fuse is align, then merge") {
 }
 
 TEST_CASE("the bytes do not depend on threads, on the order of tensors, or on the run") {
-    const auto net = networks::mlp({40, 300, 200, 5});
+    const auto net = networks::mlp({20, 90, 70, 5});
     std::vector<model> models;
     for (std::uint64_t k = 0; k < 3; ++k) models.push_back(networks::random_model(net, k));
     for (const weight_matching_options& options :

@@ -73,7 +73,7 @@ TEST_CASE("every block arrives at its place, in any layout of the output") {
     for (int threads : {1, 2}) {
         const model merged = merge({source}, position{}, {.threads = threads});
         const auto v = merged.at("w").as<const float>();
-        detail::merge_to(sink, std::span(&source, 1), nullptr, alignment(1), position{}, {.threads = threads});
+        detail::merge_to(sink, std::span(&source, 1), nullptr, alignment(1), detail::any_method(position{}), {.threads = threads});
         std::size_t wrong = 0;
         for (std::size_t i = 0; i < rows; ++i)
             for (std::size_t k = 0; k < cols; ++k)
@@ -143,7 +143,7 @@ TEST_CASE("an output that does not fit is refused before anything is written") {
     const auto refuses = [&](std::vector<mutable_named_tensor> tensors) {
         detail::memory_sink sink(std::move(tensors));
         const alignment none(2);
-        CHECK_THROWS_AS(detail::merge_to(sink, std::span<const model_view>(models), nullptr, none, average{}, {}), error);
+        CHECK_THROWS_AS(detail::merge_to(sink, std::span<const model_view>(models), nullptr, none, detail::any_method(average{}), {}), error);
     };
     model out = a;
     networks::assign(out.at("fc1.bias"), std::vector<double>(30, 7));

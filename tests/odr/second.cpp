@@ -3,7 +3,4 @@
 #include <plait/plait.hpp>
 
 plait::model second(const plait::model& a);
-plait::model second(const plait::model& a) {
-    const auto spec = plait::permutation_spec{}.tensor("w", "h _").tensor("b", "h");
-    return plait::fuse({a, a}, plait::weight_matching{spec} | plait::average{});
-}
+plait::model second(const plait::model& a) { return plait::merge({a, a}, plait::average{}); }

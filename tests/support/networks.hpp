@@ -102,7 +102,8 @@ inline bool same_bits(const plait::model_view& a, const plait::model_view& b) {
     return a.tensors().size() == b.tensors().size() && std::ranges::all_of(a.tensors(), [&](const auto& t) {
                const auto& other = b.at(t.name);
                return other.type() == t.view.type() && other.shape() == t.view.shape() &&
-                      std::memcmp(t.view.bytes(), other.bytes(), t.view.size_bytes()) == 0;
+                      (t.view.size_bytes() == 0 ||
+                       std::memcmp(t.view.bytes(), other.bytes(), t.view.size_bytes()) == 0);
            });
 }
 

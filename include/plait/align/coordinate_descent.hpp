@@ -10,7 +10,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -27,8 +27,12 @@ inline unit_map reordered(const unit_map& map, const permutation& p) {
     return {p, std::move(scales)};
 }
 
+/// Any matcher, for costs of one type.
+template <std::floating_point F>
+using assign_function = std::function<assignment(matrix_view<const F>)>;
+
 /// Searches the unit orders of one model that bring it closest to an anchor, one group at a time.
-template <std::floating_point F, matcher M>
+template <std::floating_point F>
 class coordinate_descent {
 public:
     struct result {
@@ -38,8 +42,8 @@ public:
         bool converged = false;
     };
 
-    coordinate_descent(const pair_objective<F>& objective, const M& solve, std::size_t threads)
-        : objective_(objective), spec_(objective.spec()), solve_(solve), threads_(threads) {
+    coordinate_descent(const pair_objective<F>& objective, const assign_function<F>& assign, std::size_t threads)
+        : objective_(objective), spec_(objective.spec()), assign_(assign), threads_(threads) {
         for (std::size_t g = 0; g < spec_.groups().size(); ++g) norms_.push_back(objective_.unit_norms(g));
     }
 
@@ -120,7 +124,7 @@ private:
                                   "finite in " + (std::same_as<F, float> ? "float" : "double"));
             products[i] = -products[i];
         }
-        assignment found = assign(gains);
+        assignment found = assign_(gains);
         const permutation& old = r.state[g].permutation();
         permutation next = order_of(std::move(found.columns), old.size());
         r.gaps[g] = found.gap;
@@ -130,15 +134,6 @@ private:
         if (rule == accept::gain && is_coupled_to_itself(group) && !improves(group, g, r, map)) return false;
         r.state[g] = std::move(map);
         return true;
-    }
-
-    assignment assign(matrix_view<F> costs) const {
-        if constexpr (std::same_as<F, float> || requires { solve_(matrix_view<const F>(costs)); }) {
-            return solve_(matrix_view<const F>(costs));
-        } else {
-            const std::vector<float> narrow(costs.data(), costs.data() + costs.rows() * costs.cols());
-            return solve_(matrix_view<const float>(narrow.data(), costs.rows(), costs.cols()));
-        }
     }
 
     static permutation order_of(std::vector<std::size_t> columns, std::size_t n) {
@@ -209,7 +204,7 @@ private:
 
     const pair_objective<F>& objective_;
     const bound_spec& spec_;
-    const M& solve_;
+    const assign_function<F>& assign_;
     std::size_t threads_;
     std::vector<typename pair_objective<F>::norms> norms_;
 };

@@ -54,10 +54,9 @@ public:
         else order_ = alignment(models_.size());
     }
 
-    template <class Sink>
-    void merge_to_sink(Sink& sink) {
+    void merge_to_sink(block_sink& sink) {
         const run_options rest = part_of(options_, is_aligned ? after_alignment : 0, 1);
-        static_cast<merge_report&>(report_) = merge_to(sink, models_, base(), order_, policy_.method, rest);
+        static_cast<merge_report&>(report_) = merge_to(sink, models_, base(), order_, any_method(policy_.method), rest);
     }
 
     void repair(model& merged) const {
@@ -106,36 +105,40 @@ fused_model fuse_models(std::span<const model_view> models, const Policy& policy
 }
 
 /// Writes a finished model into a sink.
-template <streaming_sink Sink>
-void deliver(const model& finished, Sink& sink) {
+inline void deliver(const model& finished, block_sink& sink) {
     const auto tensors = finished.tensors();
-    sink.begin(std::span<const named_tensor>(tensors));
+    sink.begin(tensors);
     for (std::size_t t = 0; t < tensors.size(); ++t)
         sink.write(t, 0, std::span(tensors[t].view.bytes(), tensors[t].view.size_bytes()));
     sink.commit();
 }
 
-template <class Out, class Policy>
+template <class Policy>
+fusion_report fuse_models_to(block_sink& out, std::span<const model_view> models, const Policy& policy,
+                               const run_options& options) {
+    if constexpr (fusion<Policy>::is_final) {
+        fusion<Policy> run(models, policy, options);
+        run.merge_to_sink(out);
+        return std::move(run).report();
+    } else {
+        const fused_model merged = fuse_models(models, policy, options);
+        deliver(merged, out);
+        return merged.report;
+    }
+}
+
+template <checkpoint_sink Out, class Policy>
 fusion_report fuse_models_into(Out& out, std::span<const model_view> models, const Policy& policy,
                                const run_options& options) {
     if constexpr (streaming_sink<Out>) {
-        fusion<Policy> run(models, policy, options);
-        if constexpr (fusion<Policy>::is_final) {
-            run.merge_to_sink(out);
-        } else {
-            model merged;
-            model_sink sink(merged);
-            run.merge_to_sink(sink);
-            run.repair(merged);
-            deliver(merged, out);
-        }
-        return std::move(run).report();
+        stream_sink<Out> sink(out);
+        return fuse_models_to(sink, models, policy, options);
     } else {
         auto&& tensors = out.tensors();
         memory_sink sink(std::vector<mutable_named_tensor>(tensors.begin(), tensors.end()));
         check_same_tensors(models);
         sink.begin(models[0].tensors()); // a target that does not fit shows before the long work
-        if (fusion<Policy>::is_final && !sink.overlaps(models)) return fuse_models_into(sink, models, policy, options);
+        if (!sink.overlaps(models)) return fuse_models_to(sink, models, policy, options);
         const fused_model merged = fuse_models(models, policy, options);
         deliver(merged, sink);
         return merged.report;

@@ -19,9 +19,8 @@ namespace plait {
 namespace detail {
 
 /// Merges the models, each as `order` maps it, into a sink.
-template <merge_method M, class Sink>
-merge_report merge_to(Sink& sink, std::span<const model_view> models, const model_view* base, const alignment& order,
-                      const M& method, const run_options& options) {
+inline merge_report merge_to(block_sink& sink, std::span<const model_view> models, const model_view* base,
+                             const alignment& order, const any_method& method, const run_options& options) {
     if (order.size() != models.size())
         throw option_error("the alignment is of " + std::to_string(order.size()) + " models, expected " +
                            std::to_string(models.size()));
@@ -29,15 +28,15 @@ merge_report merge_to(Sink& sink, std::span<const model_view> models, const mode
         if (k < models.size()) return mapped(t, order.model(k));
         return order.anchor() ? mapped(t, *order.anchor()) : gathered_view(t.view);
     };
-    return merge_engine<M, Sink>(models, base, read, method, options).run(sink);
+    return merge_engine(models, base, read, method, options).run(sink);
 }
 
 /// A sink that makes the tensors of a model as the plan asks for them.
-class model_sink : public memory_sink {
+class model_sink final : public memory_sink {
 public:
     explicit model_sink(model& target) : memory_sink({}), target_(target) {}
 
-    void begin(std::span<const named_tensor> plan) {
+    void begin(std::span<const named_tensor> plan) override {
         for (const auto& [name, view] : plan) target_.add(name, view.type(), view.shape());
         memory_sink::operator=(memory_sink(target_.tensors()));
         memory_sink::begin(plan);
@@ -75,7 +74,7 @@ model merge(const Models& models, const alignment& order, const M& method, const
     const auto views = detail::views_of(models);
     model result;
     detail::model_sink sink(result);
-    detail::merge_to(sink, std::span<const model_view>(views), nullptr, order, method, options);
+    detail::merge_to(sink, std::span<const model_view>(views), nullptr, order, detail::any_method(method), options);
     return result;
 }
 

@@ -49,9 +49,43 @@ struct merge_input {
     }
 };
 
+/// The run of any method for one tensor. One virtual call per block costs nothing, and the engine is compiled once.
+class block_combiner {
+public:
+    virtual ~block_combiner() = default;
+    virtual void combine(const block<float>& b, std::span<double> out) const = 0;
+    virtual void combine(const block<double>& b, std::span<double> out) const = 0;
+};
+
+/// A merge method as the engine sees it.
+struct any_method {
+    std::function<std::unique_ptr<block_combiner>(const tensor_context&)> start;
+    integer_policy integers = integer_policy::must_be_equal;
+
+    template <merge_method Method>
+    explicit any_method(const Method& method) {
+        start = [method](const tensor_context& context) -> std::unique_ptr<block_combiner> {
+            auto run = method.start(context);
+            return std::make_unique<combiner_of<decltype(run)>>(std::move(run));
+        };
+        if constexpr (requires { method.integers; }) integers = method.integers;
+    }
+
+private:
+    template <tensor_run Run>
+    class combiner_of final : public block_combiner {
+    public:
+        explicit combiner_of(Run run) : run_(std::move(run)) {}
+        void combine(const block<float>& b, std::span<double> out) const override { run_.combine(b, out); }
+        void combine(const block<double>& b, std::span<double> out) const override { run_.combine(b, out); }
+
+    private:
+        Run run_;
+    };
+};
+
 /// Streams the tensors of several models through a method into a sink. What it writes does not depend on the number of
 /// threads. Memory: a few blocks per model and thread.
-template <merge_method Method, class Sink>
 class merge_engine {
 public:
     static constexpr std::size_t block_elements = 4096;
@@ -59,7 +93,7 @@ public:
 
     /// Everything that can be checked is checked here, before the sink hears of anything.
     merge_engine(std::span<const model_view> models, const model_view* base, const tensor_reader& read,
-                 const Method& method, const run_options& options)
+                 const any_method& method, const run_options& options)
         : options_(options), threads_(checked_threads(options)) {
         check_same_tensors(models);
         if (base) check_same_tensors(models[0], *base, models.size());
@@ -70,12 +104,12 @@ public:
             if (base) input.base = read(models.size(), *base->find(t.name));
             plan_.push_back(t);
             if (input.is_floating() && (!base || is_floating(input.base->type()))) {
-                runs_.emplace_back(method.start({t.name, t.view.shape(), models.size()}));
+                runs_.push_back(method.start({t.name, t.view.shape(), models.size()}));
                 ++report_.merged;
             } else {
                 runs_.emplace_back();
                 report_.copied.push_back(t.name);
-                if (!takes_first(method) && !all_equal(input)) unequal += (unequal.empty() ? "" : ", ") + in_quotes(t.name);
+                if (method.integers == integer_policy::must_be_equal && !all_equal(input)) unequal += (unequal.empty() ? "" : ", ") + in_quotes(t.name);
             }
             inputs_.push_back(std::move(input));
         }
@@ -85,7 +119,7 @@ public:
                               unequal);
     }
 
-    merge_report run(Sink& sink) {
+    merge_report run(block_sink& sink) {
         sink.begin(std::span<const named_tensor>(plan_));
         for (std::size_t t = 0; t < plan_.size(); ++t)
             if (!runs_[t] && output_type(t, sink) != plan_[t].view.type())
@@ -115,13 +149,6 @@ public:
     }
 
 private:
-    using method_run = decltype(std::declval<const Method&>().start(std::declval<const tensor_context&>()));
-
-    static bool takes_first(const Method& method) {
-        if constexpr (requires { method.integers; }) return method.integers == integer_policy::take_first;
-        else return false;
-    }
-
     static bool all_equal(const merge_input& input) {
         const gathered_view& first = input.models[0];
         const std::size_t width = bits(first.type()) / 8;
@@ -140,22 +167,19 @@ private:
         return std::ranges::all_of(input.models, equals_first);
     }
 
-    dtype output_type(std::size_t tensor, const Sink& sink) const {
-        if constexpr (requires { sink.type(tensor); }) return sink.type(tensor);
-        else return plan_[tensor].view.type();
+    dtype output_type(std::size_t tensor, const block_sink& sink) const {
+        return sink.type(tensor, plan_[tensor].view.type());
     }
 
     // fill(bytes) produces what belongs at `offset`, straight into the sink's memory where it offers that.
     template <class Fill>
-    static void deliver(Sink& sink, std::size_t tensor, std::size_t offset, std::span<std::byte> spare, Fill fill) {
-        if constexpr (requires { sink.region(tensor, offset); }) {
-            if (std::byte* memory = sink.region(tensor, offset)) return fill(memory);
-        }
+    static void deliver(block_sink& sink, std::size_t tensor, std::size_t offset, std::span<std::byte> spare, Fill fill) {
+        if (std::byte* memory = sink.region(tensor, offset)) return fill(memory);
         fill(spare.data());
         sink.write(tensor, offset, spare);
     }
 
-    void copy(std::size_t tensor, std::size_t first, std::size_t count, Sink& sink) const {
+    void copy(std::size_t tensor, std::size_t first, std::size_t count, block_sink& sink) const {
         const gathered_view& from = inputs_[tensor].models[0];
         const std::size_t width = bits(from.type()) / 8;
         std::vector<std::byte> spare(std::min(count, block_elements) * width);
@@ -167,7 +191,7 @@ private:
     }
 
     template <class F>
-    void merge(std::size_t tensor, std::size_t first, std::size_t count, Sink& sink) const {
+    void merge(std::size_t tensor, std::size_t first, std::size_t count, block_sink& sink) const {
         const merge_input& input = inputs_[tensor];
         const std::size_t length = std::min(count, block_elements);
         const std::size_t models = input.models.size();
@@ -210,7 +234,7 @@ private:
     std::size_t threads_;
     std::vector<named_tensor> plan_;
     std::vector<merge_input> inputs_;
-    std::vector<std::optional<method_run>> runs_; // nothing for tensors that are copied
+    std::vector<std::unique_ptr<block_combiner>> runs_; // null for tensors that are copied
     merge_report report_;
 };
 

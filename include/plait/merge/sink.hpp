@@ -1,17 +1,16 @@
 #pragma once
 
-#include <plait/core/gathered_view.hpp>
+#include <plait/core/byte_range.hpp>
 #include <plait/model/model_view.hpp>
 
 #include <algorithm>
 #include <concepts>
 #include <cstddef>
-#include <cstdint>
 #include <cstring>
-#include <functional>
-#include <optional>
+#include <iterator>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -34,36 +33,43 @@ concept checkpoint_sink = streaming_sink<O> || writable_checkpoint<O>;
 
 namespace detail {
 
-/// The bytes that a view may touch: [begin, end).
-struct byte_range {
-    std::uintptr_t begin;
-    std::uintptr_t end;
+/// What the engine writes to. A sink with a choice of element type or with memory of its own says so.
+class block_sink {
+public:
+    virtual ~block_sink() = default;
+    virtual void begin(std::span<const named_tensor> plan) = 0;
+    virtual void write(std::size_t tensor, std::size_t offset, std::span<const std::byte> bytes) = 0;
+    virtual void commit() = 0;
 
-    explicit byte_range(const any_tensor_view& v)
-        : begin(reinterpret_cast<std::uintptr_t>(v.bytes())), end(begin) {
-        if (v.size() == 0) return;
-        if (bits(v.type()) % 8) {
-            end += v.size_bytes();
-            return;
-        }
-        const auto width = static_cast<std::ptrdiff_t>(bits(v.type()) / 8);
-        for (std::size_t axis = 0; axis < v.shape().rank(); ++axis) {
-            const std::ptrdiff_t reach = static_cast<std::ptrdiff_t>(v.shape()[axis] - 1) * v.strides()[axis] * width;
-            (reach < 0 ? begin : end) += static_cast<std::uintptr_t>(reach);
-        }
-        end += static_cast<std::uintptr_t>(width);
+    /// The element type that is written, given that of the plan.
+    virtual dtype type(std::size_t, dtype planned) const { return planned; }
+    /// The memory of a row-major tensor from byte `offset` on; null when bytes must be handed over by write().
+    virtual std::byte* region(std::size_t, std::size_t) const { return nullptr; }
+};
+
+template <streaming_sink S>
+class stream_sink final : public block_sink {
+public:
+    explicit stream_sink(S& sink) : sink_(sink) {}
+    void begin(std::span<const named_tensor> plan) override { sink_.begin(plan); }
+    void write(std::size_t tensor, std::size_t offset, std::span<const std::byte> bytes) override {
+        sink_.write(tensor, offset, bytes);
     }
+    void commit() override { sink_.commit(); }
+
+private:
+    S& sink_;
 };
 
 /// Writes into tensors in memory, whatever their strides. Unlike a file it has no commit: it is written in place.
-class memory_sink {
+class memory_sink : public block_sink {
 public:
     explicit memory_sink(std::vector<mutable_named_tensor> tensors) : tensors_(std::move(tensors)) {
         sorted_by_name(tensors_);
     }
 
     /// Throws shape_error or dtype_error unless the tensors are those of the plan. Floating types may differ.
-    void begin(std::span<const named_tensor> plan) {
+    void begin(std::span<const named_tensor> plan) override {
         const auto by_name = sorted_by_name(tensors_);
         const auto name_of = [&](std::size_t i) -> std::string_view { return tensors_[i].name; };
         std::string faults;
@@ -91,15 +97,14 @@ public:
         if (!faults.empty()) throw shape_error(faults);
     }
 
-    dtype type(std::size_t tensor) const { return targets_[tensor].type(); }
+    dtype type(std::size_t tensor, dtype) const override { return targets_[tensor].type(); }
 
-    /// The memory of a row-major target from `offset` on; null otherwise.
-    std::byte* region(std::size_t tensor, std::size_t offset) const {
+    std::byte* region(std::size_t tensor, std::size_t offset) const override {
         const mutable_any_tensor_view& v = targets_[tensor];
         return v.is_row_major() ? v.bytes() + offset : nullptr;
     }
 
-    void write(std::size_t tensor, std::size_t offset, std::span<const std::byte> bytes) const {
+    void write(std::size_t tensor, std::size_t offset, std::span<const std::byte> bytes) override {
         if (std::byte* to = region(tensor, offset)) {
             if (!bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
             return;
@@ -111,7 +116,7 @@ public:
             std::memcpy(v.bytes() + offset_of(v, element) * static_cast<std::ptrdiff_t>(width), &bytes[at], width);
     }
 
-    void commit() const {}
+    void commit() override {}
 
     /// Whether a target shares memory with a tensor of any of the models.
     bool overlaps(std::span<const model_view> models) const {
