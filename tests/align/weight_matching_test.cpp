@@ -61,16 +61,16 @@ TEST_CASE("planted permutations are recovered from the anchored start where the 
     CHECK(2 * from_identity < trials); // of the narrow families
 }
 
-TEST_CASE("without biases only the noisy deep narrow family is not recovered every time", "[planted]") {
+TEST_CASE("planted permutations are recovered without biases too, through more noise than that", "[planted]") {
     const auto anchored = [](const architecture& net, double noise) {
         return recovered(networks::without_biases(net), 20, noise, descent_start::anchored);
     };
-    for (const double noise : {0.0, 0.5}) {
+    for (const double noise : {0.0, 0.5, 0.7}) {
         CHECK(anchored(networks::mlp({20, 50, 50, 50, 10}), noise) == 20);
         CHECK(anchored(networks::residual(30, 50, 2, 8, 8), noise) == 20);
         CHECK(anchored(networks::residual(30, 50, 4, 2, 2), noise) == 20);
+        CHECK(anchored(networks::mlp({2, 100, 100, 100, 100, 100, 2}), noise) == 20);
     }
-    CHECK(anchored(networks::mlp({2, 100, 100, 100, 100, 100, 2}), 0) == 20);
 }
 
 TEST_CASE("aligning a model with itself moves nothing") {
@@ -136,11 +136,11 @@ TEST_CASE("restarts never lower the objective, and say which start won") {
         const model b = networks::random_model(net, seed + 50);
         const auto once = align({a, b}, weight_matching{net.spec}).report(1);
         const auto often = align({a, b}, weight_matching{net.spec, {.restarts = 4}}).report(1);
-        CHECK(once.start == "anchored");
+        CHECK(once.start.starts_with("anchored"));
         CHECK(often.objective_after >= once.objective_after);
         if (often.objective_after > once.objective_after) {
             ++better;
-            CHECK(often.start != "anchored");
+            CHECK_FALSE(often.start.starts_with("anchored"));
         }
     }
     CHECK(better > 0);

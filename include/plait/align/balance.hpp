@@ -1,6 +1,7 @@
 #pragma once
 
 #include <plait/align/model_map.hpp>
+#include <plait/align/unit_squares.hpp>
 #include <plait/model/model_view.hpp>
 #include <plait/spec/bound_spec.hpp>
 
@@ -99,25 +100,19 @@ private:
 
     // Adds the squares of every unit's elements along one factor, under the scales so far.
     void add_squares(const bound_tensor& t, std::size_t factor, std::vector<double>& sums) const {
-        std::vector<std::vector<double>> factors_scales(t.factors.size());
+        std::vector<std::vector<double>> factor_scales(t.factors.size());
         const any_tensor_view& v = model_.at(t.name);
         auto levels = levels_of(t, v, [](std::size_t) -> const unit_map* { return nullptr; });
         for (std::size_t f = 0; f < levels.size(); ++f) {
             if (!t.factors[f].group) continue;
-            factors_scales[f] = scales_[*t.factors[f].group];
+            factor_scales[f] = scales_[*t.factors[f].group];
             if (t.factors[f].axis != 0)
-                for (double& s : factors_scales[f]) s = 1 / s;
-            levels[f].scale = factors_scales[f].data();
+                for (double& s : factor_scales[f]) s = 1 / s;
+            levels[f].scale = factor_scales[f].data();
         }
-        std::rotate(levels.begin(), levels.begin() + static_cast<std::ptrdiff_t>(factor),
-                    levels.begin() + static_cast<std::ptrdiff_t>(factor) + 1);
-        const gathered_view by_unit(v.type(), v.bytes(), levels);
-        const std::size_t per_unit = by_unit.size() / std::max<std::size_t>(1, sums.size());
-        std::vector<double> row(per_unit);
-        for (std::size_t i = 0; i < sums.size(); ++i) {
-            by_unit.read(i * per_unit, per_unit, row.data());
-            for (double x : row) sums[i] += x * x;
-        }
+        std::size_t inner = 1;
+        for (std::size_t f = factor + 1; f < t.factors.size(); ++f) inner *= t.factors[f].extent;
+        add_unit_squares({v.type(), v.bytes(), levels}, inner, sums);
     }
 
     std::shared_ptr<const bound_spec> spec_;

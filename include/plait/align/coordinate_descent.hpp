@@ -2,6 +2,7 @@
 
 #include <plait/align/model_map.hpp>
 #include <plait/align/pair_objective.hpp>
+#include <plait/align/soft_map.hpp>
 #include <plait/core/random.hpp>
 #include <plait/match/matcher.hpp>
 
@@ -12,6 +13,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -31,6 +33,8 @@ inline unit_map reordered(const unit_map& map, const permutation& p) {
 template <std::floating_point F>
 using assign_function = std::function<assignment(matrix_view<const F>)>;
 
+enum class evidence : std::uint8_t { hard, soft };
+
 /// Searches the unit orders of one model that bring it closest to an anchor, one group at a time.
 template <std::floating_point F>
 class coordinate_descent {
@@ -40,12 +44,11 @@ public:
         std::vector<double> gaps;    ///< of the last assignment of each group
         int sweeps = 0;
         bool converged = false;
+        bool certain = true; ///< whether soft evidence would have said the same as the orders that were matched on it
     };
 
     coordinate_descent(const pair_objective<F>& objective, const assign_function<F>& assign, std::size_t threads)
-        : objective_(objective), spec_(objective.spec()), assign_(assign), threads_(threads) {
-        for (std::size_t g = 0; g < spec_.groups().size(); ++g) norms_.push_back(objective_.unit_norms(g));
-    }
+        : objective_(objective), spec_(objective.spec()), assign_(assign), threads_(threads), norms_(spec_.groups().size()) {}
 
     /// Every unit where the file has it.
     result identity_start() const {
@@ -72,9 +75,11 @@ public:
 
     /// Fixed axes are resolved. The group with the largest share of its parameters between resolved axes is matched on
     /// those parameters alone and is resolved in turn. The result does not depend on the model's order of units.
-    result anchored_start() const {
+    /// With `evidence::soft` a match counts in the next groups by how certain it is, so that wrong pairs mislead them less.
+    result anchored_start(evidence kind) const {
         result r = identity_start();
         std::vector<bool> resolved(r.state.size());
+        std::vector<soft_map<F>> soft(r.state.size());
         for (;;) {
             std::size_t best = r.state.size();
             double best_share = 0;
@@ -83,73 +88,96 @@ public:
                 if (share > best_share) best_share = share, best = g;
             }
             if (best == r.state.size()) return r;
-            step(best, r, [&](const unit_group::use& use) { return is_resolved(use, resolved); }, accept::always);
+
+            matrix<F> costs(spec_.groups()[best].size);
+            for (const auto& use : spec_.groups()[best].uses)
+                if (objective_.counts(use.tensor) && is_resolved(use, resolved))
+                    objective_.add_soft_products(use, r.state, soft, costs.view(), threads_);
+            const permutation order = match(best, costs, r);
+            r.state[best] = reordered(objective_.own_map()[best], order);
             resolved[best] = true;
+            if (kind == evidence::soft && has_open_neighbour(best, resolved)) {
+                soft[best] = soft_map<F>(costs.view(), order);
+                r.certain = r.certain && soft[best].is_certain();
+            }
+            for (std::size_t g = 0; g < soft.size(); ++g) // as large as the costs: keep none in vain
+                if (!soft[g].is_certain() && !has_open_neighbour(g, resolved)) soft[g] = {};
         }
     }
 
     /// Matches group after group until none gains, or for max_sweeps sweeps. A group is only looked at again when one
     /// that shares a tensor with it has changed.
-    void descend(result& r, int max_sweeps) const {
+    void descend(result& r, int max_sweeps) {
         std::vector<bool> stale(r.state.size(), true);
         while (r.sweeps < max_sweeps && std::ranges::find(stale, true) != stale.end()) {
             ++r.sweeps;
             for (std::size_t g = 0; g < r.state.size(); ++g) {
                 if (!stale[g]) continue;
                 stale[g] = false;
-                if (step(g, r, [](const unit_group::use&) { return true; }, accept::gain)) mark_neighbours(g, stale);
+                if (step(g, r)) mark_neighbours(g, stale);
             }
         }
         r.converged = std::ranges::find(stale, true) == stale.end();
     }
 
 private:
-    enum class accept : std::uint8_t { always, gain };
-
     // Gains below the rounding error of the products are none.
     static constexpr double tolerance = std::same_as<F, float> ? 0x1p-20 : 0x1p-49;
 
-    // Matches one group on the given uses; whether its order changed.
-    template <class Wanted>
-    bool step(std::size_t g, result& r, Wanted wanted, accept rule) const {
-        const unit_group& group = spec_.groups()[g];
-        const std::size_t n = group.size;
-        const auto products = std::make_unique<F[]>(n * n);
-        const matrix_view<F> gains(products.get(), n, n);
-        for (const auto& use : group.uses)
-            if (objective_.counts(use.tensor) && wanted(use)) objective_.add_products(use, r.state, gains, threads_);
-        for (std::size_t i = 0; i < n * n; ++i) {
-            if (!std::isfinite(products[i]))
-                throw value_error("the weights of group " + in_quotes(group.name) + " are too large: their products are not "
-                                  "finite in " + (std::same_as<F, float> ? "float" : "double"));
-            products[i] = -products[i];
+    // Products of n units with n units, zero at first.
+    template <class T>
+    class matrix {
+    public:
+        explicit matrix(std::size_t n) : n_(n), elements_(std::make_unique<T[]>(n * n)) {}
+        matrix_view<T> view() const { return {elements_.get(), n_, n_}; }
+
+    private:
+        std::size_t n_;
+        std::unique_ptr<T[]> elements_;
+    };
+
+    // Turns products into costs and solves the assignment.
+    permutation match(std::size_t g, const matrix<F>& products, result& r) const {
+        const std::string& group = spec_.groups()[g].name;
+        for (std::size_t i = 0; i < products.view().rows(); ++i) {
+            for (F& x : products.view().row(i)) {
+                if (!std::isfinite(x))
+                    throw value_error("the weights of group " + in_quotes(group) + " are too large: their products are " +
+                                      "not finite in " + (std::same_as<F, float> ? "float" : "double"));
+                x = -x;
+            }
         }
-        assignment found = assign_(gains);
-        const permutation& old = r.state[g].permutation();
-        permutation next = order_of(std::move(found.columns), old.size());
+        assignment found = assign_(products.view());
+        if (found.columns.size() != r.state[g].size())
+            throw shape_error("the matcher assigned " + std::to_string(found.columns.size()) + " rows, expected " +
+                              std::to_string(r.state[g].size()));
         r.gaps[g] = found.gap;
-        if (next == old) return false;
-        if (rule == accept::gain && !gains_enough(g, gains, old, next)) return false;
+        return permutation(std::move(found.columns));
+    }
+
+    // Matches one group against all its neighbours as they are; whether its order changed.
+    bool step(std::size_t g, result& r) {
+        const unit_group& group = spec_.groups()[g];
+        const matrix<F> costs(group.size);
+        for (const auto& use : group.uses)
+            if (objective_.counts(use.tensor)) objective_.add_products(use, r.state, costs.view(), threads_);
+        const permutation& old = r.state[g].permutation();
+        const permutation next = match(g, costs, r);
+        if (next == old || !gains_enough(g, costs.view(), old, next)) return false;
         unit_map map = reordered(objective_.own_map()[g], next);
-        if (rule == accept::gain && is_coupled_to_itself(group) && !improves(group, g, r, map)) return false;
+        if (is_coupled_to_itself(group) && !improves(group, g, r, map)) return false;
         r.state[g] = std::move(map);
         return true;
     }
 
-    static permutation order_of(std::vector<std::size_t> columns, std::size_t n) {
-        if (columns.size() != n)
-            throw shape_error("the matcher assigned " + std::to_string(columns.size()) + " rows, expected " +
-                              std::to_string(n));
-        return permutation(std::move(columns));
-    }
-
-    bool gains_enough(std::size_t g, matrix_view<F> costs, const permutation& old, const permutation& next) const {
+    bool gains_enough(std::size_t g, matrix_view<F> costs, const permutation& old, const permutation& next) {
+        if (!norms_[g]) norms_[g] = objective_.unit_norms(g);
         double gain = 0;
         double scale = 0;
         for (std::size_t i = 0; i < old.size(); ++i) {
             if (old[i] == next[i]) continue;
             gain += static_cast<double>(costs(i, old[i])) - static_cast<double>(costs(i, next[i]));
-            scale += norms_[g].anchor[i] * (norms_[g].own[old[i]] + norms_[g].own[next[i]]);
+            scale += norms_[g]->anchor[i] * (norms_[g]->own[old[i]] + norms_[g]->own[next[i]]);
         }
         return gain > tolerance * scale;
     }
@@ -194,6 +222,11 @@ private:
         return all > 0 ? known / all : 0;
     }
 
+    // Whether a tensor stands between the group and one that is not resolved.
+    bool has_open_neighbour(std::size_t g, const std::vector<bool>& resolved) const {
+        return std::ranges::any_of(spec_.groups()[g].uses, [&](const auto& use) { return !is_resolved(use, resolved); });
+    }
+
     void mark_neighbours(std::size_t g, std::vector<bool>& stale) const {
         for (const auto& use : spec_.groups()[g].uses) {
             const auto& factors = spec_.tensors()[use.tensor].factors;
@@ -206,7 +239,7 @@ private:
     const bound_spec& spec_;
     const assign_function<F>& assign_;
     std::size_t threads_;
-    std::vector<typename pair_objective<F>::norms> norms_;
+    std::vector<std::optional<typename pair_objective<F>::norms>> norms_; // made when a gain is first in question
 };
 
 } // namespace plait::detail

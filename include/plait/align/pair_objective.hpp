@@ -1,15 +1,17 @@
 #pragma once
 
 #include <plait/align/model_map.hpp>
+#include <plait/align/soft_map.hpp>
+#include <plait/align/unit_squares.hpp>
 #include <plait/linalg/gram.hpp>
 #include <plait/model/model_view.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <concepts>
 #include <cstddef>
-#include <limits>
-#include <memory>
+#include <functional>
 #include <span>
 #include <string>
 #include <utility>
@@ -22,8 +24,7 @@ namespace plait::detail {
 template <std::floating_point F>
 class pair_objective {
 public:
-    /// `anchor` and `own` hold the scales of the two models in identity order. Throws value_error when a weight is NaN or
-    /// infinite; `index` names the model in errors, the anchor's index is unknown.
+    /// The maps hold the scales of the two models, in the order of their files.
     pair_objective(const model_map& anchor_map, const model_view& anchor, const model_map& own_map,
                    const model_view& own)
         : spec_(own_map.spec()), anchor_map_(anchor_map), own_map_(own_map) {
@@ -43,15 +44,34 @@ public:
     /// of the tensor mapped as `state` says.
     void add_products(const unit_group::use& use, std::span<const unit_map> state, matrix_view<F> products,
                       std::size_t threads) const {
-        const bound_tensor& t = spec_.tensors()[use.tensor];
-        const bool last = use.factor + 1 == t.factors.size() && t.factors.size() > 1;
-        const any_tensor_view& a = tensors_[use.tensor].anchor;
         const any_tensor_view& b = tensors_[use.tensor].own;
-        const auto state_of = [&](std::size_t f) {
-            return f == use.factor ? identity_or_scales(own_map_, t, f) : map_of(state, t, f);
+        add_gram(unfolded_anchor(use), unfolded(b.type(), b.bytes(), own_levels(use, state, {}), use), products, threads);
+    }
+
+    /// The same, with what is known of the other groups: the model's units weighted by a soft map where one is given.
+    void add_soft_products(const unit_group::use& use, std::span<const unit_map> state,
+                           std::span<const soft_map<F>> soft, matrix_view<F> products, std::size_t threads) const {
+        const bound_tensor& t = spec_.tensors()[use.tensor];
+        const auto is_soft = [&](std::size_t f) {
+            return f != use.factor && t.factors[f].group && !soft[*t.factors[f].group].is_certain();
         };
-        add_gram(unfolding<F>(a.type(), a.bytes(), levels_of(t, a, anchor_maps(t)), use.factor, last),
-                 unfolding<F>(b.type(), b.bytes(), levels_of(t, b, state_of), use.factor, last), products, threads);
+        bool any = false;
+        for (std::size_t f = 0; f < t.factors.size(); ++f) any = any || is_soft(f);
+        if (!any) return add_products(use, state, products, threads);
+
+        const any_tensor_view& b = tensors_[use.tensor].own;
+        const gathered_view from(b.type(), b.bytes(), own_levels(use, state, is_soft));
+        std::vector<F> elements(from.size());
+        from.read(0, elements.size(), elements.data());
+        std::vector<axis_level> dense;
+        std::size_t inner = elements.size();
+        for (std::size_t f = 0; f < t.factors.size(); ++f) {
+            inner /= t.factors[f].extent;
+            dense.push_back({t.factors[f].extent, static_cast<std::ptrdiff_t>(inner)});
+            if (is_soft(f)) elements = weighted(elements, inner, soft[*t.factors[f].group].weights(), threads);
+        }
+        const auto* bytes = reinterpret_cast<const std::byte*>(elements.data());
+        add_gram(unfolded_anchor(use), unfolded(dtype_of<F>::value, bytes, dense, use), products, threads);
     }
 
     /// <anchor tensor, mapped model tensor>, in double.
@@ -59,10 +79,20 @@ public:
         const bound_tensor& t = spec_.tensors()[tensor];
         const any_tensor_view& b = tensors_[tensor].own;
         const gathered_view own(b.type(), b.bytes(), levels_of(t, b, [&](std::size_t f) { return map_of(state, t, f); }));
+        const any_tensor_view& a = tensors_[tensor].anchor;
+        const gathered_view anchor(a.type(), a.bytes(), levels_of(t, a, anchor_maps(t)));
+        constexpr std::size_t block = 8192;
+        std::vector<F> x(std::min(block, own.size()));
+        std::vector<F> y(x.size());
+        std::array<double, 8> sums{}; // independent, so that they can be added side by side
+        for (std::size_t first = 0; first < own.size(); first += block) {
+            const std::size_t n = std::min(block, own.size() - first);
+            anchor.read(first, n, x.data());
+            own.read(first, n, y.data());
+            for (std::size_t i = 0; i < n; ++i) sums[i % 8] += static_cast<double>(x[i]) * static_cast<double>(y[i]);
+        }
         double sum = 0;
-        for_each_block(anchor_view(tensor), own, [&](const F* x, const F* y, std::size_t n) {
-            for (std::size_t i = 0; i < n; ++i) sum += static_cast<double>(x[i]) * static_cast<double>(y[i]);
-        });
+        for (double s : sums) sum += s;
         return sum;
     }
 
@@ -77,9 +107,12 @@ public:
         for (const auto& use : g.uses) {
             if (!counts(use.tensor)) continue;
             const bound_tensor& t = spec_.tensors()[use.tensor];
-            const auto own_maps = [&](std::size_t f) { return identity_or_scales(own_map_, t, f); };
-            add_squares(t, use, tensors_[use.tensor].anchor, anchor_maps(t), result.anchor);
-            add_squares(t, use, tensors_[use.tensor].own, own_maps, result.own);
+            const auto& [anchor, own] = tensors_[use.tensor];
+            std::size_t inner = 1;
+            for (std::size_t f = use.factor + 1; f < t.factors.size(); ++f) inner *= t.factors[f].extent;
+            const auto own_maps = [&](std::size_t f) { return scales_of(own_map_, t, f); };
+            add_unit_squares({anchor.type(), anchor.bytes(), levels_of(t, anchor, anchor_maps(t))}, inner, result.anchor);
+            add_unit_squares({own.type(), own.bytes(), levels_of(t, own, own_maps)}, inner, result.own);
         }
         for (auto* side : {&result.anchor, &result.own})
             for (double& x : *side) x = std::sqrt(x);
@@ -91,49 +124,57 @@ private:
         any_tensor_view anchor;
         any_tensor_view own;
     };
-    static constexpr std::size_t block = 8192;
 
     static const unit_map* map_of(std::span<const unit_map> maps, const bound_tensor& t, std::size_t f) {
         const auto& group = t.factors[f].group;
         return group ? &maps[*group] : nullptr;
     }
-    static const unit_map* identity_or_scales(const model_map& maps, const bound_tensor& t, std::size_t f) {
+    static const unit_map* scales_of(const model_map& maps, const bound_tensor& t, std::size_t f) {
         const auto& group = t.factors[f].group;
         return group && !maps[*group].is_permutation() ? &maps[*group] : nullptr;
     }
     auto anchor_maps(const bound_tensor& t) const {
-        return [this, &t](std::size_t f) { return identity_or_scales(anchor_map_, t, f); };
-    }
-    gathered_view anchor_view(std::size_t tensor) const {
-        const bound_tensor& t = spec_.tensors()[tensor];
-        const any_tensor_view& a = tensors_[tensor].anchor;
-        return {a.type(), a.bytes(), levels_of(t, a, anchor_maps(t))};
+        return [this, &t](std::size_t f) { return scales_of(anchor_map_, t, f); };
     }
 
-    template <class OnBlock>
-    static void for_each_block(const gathered_view& a, const gathered_view& b, OnBlock on_block) {
-        std::vector<F> x(std::min(block, a.size()));
-        std::vector<F> y(x.size());
-        for (std::size_t i = 0; i < a.size(); i += block) {
-            const std::size_t n = std::min(block, a.size() - i);
-            a.read(i, n, x.data());
-            b.read(i, n, y.data());
-            on_block(x.data(), y.data(), n);
-        }
-    }
-
-    template <class MapOf>
-    static void add_squares(const bound_tensor& t, const unit_group::use& use, const any_tensor_view& v, MapOf maps,
-                            std::vector<double>& sums) {
-        const gathered_view elements(v.type(), v.bytes(), levels_of(t, v, maps));
-        std::size_t inner = 1;
-        for (std::size_t f = use.factor + 1; f < t.factors.size(); ++f) inner *= t.factors[f].extent;
-        for_each_block(elements, elements, [&, at = std::size_t{0}](const F* x, const F*, std::size_t n) mutable {
-            for (std::size_t i = 0; i < n; ++i, ++at) {
-                const auto value = static_cast<double>(x[i]);
-                sums[at / inner % sums.size()] += value * value;
-            }
+    // Where the model's elements lie: the unit's own factor and those that `keeps` names in the order of the file, the
+    // others mapped.
+    std::vector<axis_level> own_levels(const unit_group::use& use, std::span<const unit_map> state,
+                                       const std::function<bool(std::size_t)>& keeps) const {
+        const bound_tensor& t = spec_.tensors()[use.tensor];
+        return levels_of(t, tensors_[use.tensor].own, [&](std::size_t f) {
+            return f == use.factor || (keeps && keeps(f)) ? scales_of(own_map_, t, f) : map_of(state, t, f);
         });
+    }
+
+    unfolding<F> unfolded_anchor(const unit_group::use& use) const {
+        const bound_tensor& t = spec_.tensors()[use.tensor];
+        const any_tensor_view& a = tensors_[use.tensor].anchor;
+        return unfolded(a.type(), a.bytes(), levels_of(t, a, anchor_maps(t)), use);
+    }
+
+    unfolding<F> unfolded(dtype type, const std::byte* bytes, std::vector<axis_level> levels,
+                          const unit_group::use& use) const {
+        const std::size_t factors = levels.size();
+        const bool last = use.factor + 1 == factors && factors > 1;
+        return {type, bytes, std::move(levels), use.factor, last};
+    }
+
+    // out[o][i][r] = sum_j weights(i, j) in[o][j][r], for elements nested (o, unit, inner)
+    static std::vector<F> weighted(const std::vector<F>& elements, std::size_t inner, matrix_view<const F> weights,
+                                   std::size_t threads) {
+        const std::size_t n = weights.rows();
+        std::vector<F> result(elements.size());
+        if (inner == 1) {
+            const std::size_t outer = elements.size() / n;
+            multiply_add(op::plain, matrix_view<const F>(elements.data(), outer, n), op::transposed, weights,
+                         matrix_view<F>(result.data(), outer, n), threads);
+            return result;
+        }
+        for (std::size_t first = 0; first < elements.size(); first += n * inner)
+            multiply_add(op::plain, weights, op::plain, matrix_view<const F>(elements.data() + first, n, inner),
+                         matrix_view<F>(result.data() + first, n, inner), threads);
+        return result;
     }
 
     const bound_spec& spec_;

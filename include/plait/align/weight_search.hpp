@@ -118,7 +118,7 @@ private:
                            std::size_t threads) const {
         const model_map identity = own_map(spec, own);
         const pair_objective<F> objective(anchor_map, anchor, identity, own);
-        const coordinate_descent<F> search(objective, assign, threads);
+        coordinate_descent<F> search(objective, assign, threads);
         using result = typename coordinate_descent<F>::result;
 
         std::optional<result> best;
@@ -132,7 +132,12 @@ private:
             best_products = std::move(products);
             best_start = name;
         };
-        if (options_.start == descent_start::anchored) consider(search.anchored_start(), "anchored");
+        if (options_.start == descent_start::anchored) {
+            result start = search.anchored_start(evidence::soft);
+            const bool certain = start.certain;
+            consider(std::move(start), "anchored");
+            if (!certain) consider(search.anchored_start(evidence::hard), "anchored, hard");
+        }
         if (options_.start == descent_start::identity || options_.restarts > 0) consider(search.identity_start(), "identity");
         for (int k = 1; k <= options_.restarts; ++k)
             consider(search.random_start(options_.seed + static_cast<std::uint64_t>(k)), "random " + std::to_string(k));
