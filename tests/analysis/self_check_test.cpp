@@ -75,8 +75,11 @@ TEST_CASE("the self check rejects units that are called relu but are not") {
 TEST_CASE("the self check fails on NaN outputs and on outputs of another size") {
     const auto net = networks::mlp({5, 20, 3});
     const model m = networks::random_model(net, 1);
-    CHECK_FALSE(self_check(net.spec, m, [](const model_view&) { return std::vector<double>{NAN}; }));
+    CHECK_THROWS_AS(self_check(net.spec, m, [](const model_view&) { return std::vector<double>{1, NAN}; }), value_error);
+    CHECK_THROWS_AS(self_check(net.spec, m, [](const model_view&) { return std::vector<double>{}; }), value_error);
     std::size_t calls = 0;
+    CHECK_FALSE(self_check(net.spec, m, [&](const model_view&) { return std::vector<double>{++calls == 2 ? NAN : 1, 1}; }));
+    calls = 0;
     CHECK_FALSE(self_check(net.spec, m, [&](const model_view&) { return std::vector<float>(++calls); }));
     CHECK_THROWS_AS(self_check(net.spec, m, net.forward, {.trials = 0}), option_error);
     CHECK_THROWS_AS(self_check(net.spec, m, net.forward, {.tolerance = -1}), option_error);

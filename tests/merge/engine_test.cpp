@@ -70,6 +70,7 @@ TEST_CASE("every block arrives at its place, in any layout of the output") {
     std::vector<float> by_column(rows * cols);
     const model_view source = {{"w", tensor_view{plain, {rows, cols}}}};
     detail::memory_sink sink({{"w", tensor_view{by_column.data(), {rows, cols}, {1, rows}}}});
+    sink.begin(source.tensors());
     for (int threads : {1, 2}) {
         const model merged = merge({source}, position{}, {.threads = threads});
         const auto v = merged.at("w").as<const float>();
@@ -142,8 +143,7 @@ TEST_CASE("an output that does not fit is refused before anything is written") {
     const std::vector<model_view> models{a, a};
     const auto refuses = [&](std::vector<mutable_named_tensor> tensors) {
         detail::memory_sink sink(std::move(tensors));
-        const alignment none(2);
-        CHECK_THROWS_AS(detail::merge_to(sink, std::span<const model_view>(models), nullptr, none, detail::any_method(average{}), {}), error);
+        CHECK_THROWS_AS(sink.begin(models[0].tensors()), error);
     };
     model out = a;
     networks::assign(out.at("fc1.bias"), std::vector<double>(30, 7));

@@ -15,14 +15,16 @@
 
 namespace plait::detail {
 
-/// Whether a scale of a unit can move from its writers to its readers: every vector of the group must be the bias of one
-/// writer. The running statistics of a normalisation would be a second vector, which a scale leaves wrong.
-inline bool can_scale(const bound_spec& spec, const unit_group& group) {
+/// Whether a scale of a unit can move from its writers to its readers: all tensors are floating point, and every vector
+/// of the group must be the bias of one writer. The running statistics of a normalisation would be a second vector, which
+/// a scale leaves wrong.
+inline bool can_scale(const bound_spec& spec, const unit_group& group, const model_view& model) {
     std::size_t writers = 0;
     std::size_t vectors = 0;
     std::size_t readers = 0;
     for (const auto& use : group.uses) {
         const bound_tensor& t = spec.tensors()[use.tensor];
+        if (!is_floating(model.at(t.name).type())) return false;
         const bool is_written = t.factors[use.factor].axis == 0;
         writers += is_written && t.shape.rank() > 1;
         vectors += t.shape.rank() == 1;
@@ -41,11 +43,10 @@ public:
     balancer(std::shared_ptr<const bound_spec> spec, const model_view& model)
         : spec_(std::move(spec)), model_(model) {
         for (const unit_group& g : spec_->groups()) {
-            if (g.activation == activation::relu) check_types(g);
-            if (g.activation == activation::relu && !can_scale(*spec_, g))
+            if (g.activation == activation::relu && !can_scale(*spec_, g, model))
                 throw spec_error("balance cannot scale the units of group " + in_quotes(g.name) +
-                                 ": a writer, a reader and at most one vector per writer are expected; call the "
-                                 "group opaque when a normalisation stands between");
+                                 ": floating point, a writer, a reader and at most one vector per writer are expected; "
+                                 "call the group opaque when a normalisation stands between");
             scales_.emplace_back(g.size, 1.0);
         }
     }
@@ -70,15 +71,6 @@ public:
     }
 
 private:
-    void check_types(const unit_group& group) const {
-        for (const auto& use : group.uses) {
-            const std::string& tensor = spec_->tensors()[use.tensor].name;
-            if (const dtype type = model_.at(tensor).type(); !is_floating(type))
-                throw dtype_error("balance cannot scale " + std::string(name(type)) + " elements, expected floating point",
-                                  {.tensor = tensor});
-        }
-    }
-
     // One group; the largest change of a scale, relative.
     double balance(std::size_t g) {
         const unit_group& group = spec_->groups()[g];

@@ -44,6 +44,7 @@ public:
         std::vector<double> gaps;    ///< of the last assignment of each group
         int sweeps = 0;
         bool converged = false;
+        std::vector<bool> stale; ///< groups that are worth another look
         bool certain = true; ///< whether soft evidence would have said the same as the orders that were matched on it
     };
 
@@ -55,6 +56,7 @@ public:
         result r;
         for (std::size_t g = 0; g < spec_.groups().size(); ++g) r.state.push_back(objective_.own_map()[g]);
         r.gaps.assign(r.state.size(), 0);
+        r.stale.assign(r.state.size(), true);
         return r;
     }
 
@@ -95,6 +97,8 @@ public:
                     objective_.add_soft_products(use, r.state, soft, costs.view(), threads_);
             const permutation order = match(best, costs, r);
             r.state[best] = reordered(objective_.own_map()[best], order);
+            // Matched on all there is, and on orders alone: descend() would only do it again.
+            r.stale[best] = has_open_neighbour(best, resolved) || leans_on_soft(best, soft);
             resolved[best] = true;
             if (kind == evidence::soft && has_open_neighbour(best, resolved)) {
                 soft[best] = soft_map<F>(costs.view(), order);
@@ -108,7 +112,7 @@ public:
     /// Matches group after group until none gains, or for max_sweeps sweeps. A group is only looked at again when one
     /// that shares a tensor with it has changed.
     void descend(result& r, int max_sweeps) {
-        std::vector<bool> stale(r.state.size(), true);
+        std::vector<bool>& stale = r.stale;
         while (r.sweeps < max_sweeps && std::ranges::find(stale, true) != stale.end()) {
             ++r.sweeps;
             for (std::size_t g = 0; g < r.state.size(); ++g) {
@@ -220,6 +224,14 @@ private:
             if (is_resolved(use, resolved)) known += size;
         }
         return all > 0 ? known / all : 0;
+    }
+
+    bool leans_on_soft(std::size_t g, const std::vector<soft_map<F>>& soft) const {
+        return std::ranges::any_of(spec_.groups()[g].uses, [&](const auto& use) {
+            return std::ranges::any_of(spec_.tensors()[use.tensor].factors, [&](const bound_factor& f) {
+                return f.group && !soft[*f.group].is_certain();
+            });
+        });
     }
 
     // Whether a tensor stands between the group and one that is not resolved.

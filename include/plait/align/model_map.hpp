@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -70,6 +71,7 @@ std::vector<axis_level> levels_of(const bound_tensor& t, const any_tensor_view& 
 }
 
 /// A tensor of a model as it stands after the map. The map must outlive the result. Identity orders cost nothing.
+/// Throws dtype_error when a scale would touch elements that are not floating point.
 inline gathered_view mapped(const named_tensor& t, const model_map& map) {
     const bound_tensor* bound = map.spec().find_tensor(t.name);
     if (!bound || bits(t.view.type()) % 8) return gathered_view(t.view);
@@ -79,7 +81,11 @@ inline gathered_view mapped(const named_tensor& t, const model_map& map) {
         const unit_map& m = map[*group];
         return m.is_permutation() && m.permutation().moved() == 0 ? nullptr : &m;
     };
-    return {t.view.type(), t.view.bytes(), levels_of(*bound, t.view, map_of)};
+    gathered_view view(t.view.type(), t.view.bytes(), levels_of(*bound, t.view, map_of));
+    if (view.is_scaled() && !is_floating(view.type()))
+        throw dtype_error("a map scales " + std::string(name(view.type())) + " elements, expected floating point",
+                          {.tensor = t.name});
+    return view;
 }
 
 } // namespace detail

@@ -7,7 +7,10 @@
 #include <plait/match/matcher.hpp>
 #include <plait/spec/permutation_spec.hpp>
 
+#include <algorithm>
+#include <cmath>
 #include <concepts>
+#include <cstddef>
 #include <span>
 #include <utility>
 #include <vector>
@@ -57,7 +60,11 @@ private:
             if constexpr (requires { solve_(costs); }) {
                 return solve_(costs);
             } else {
-                const std::vector<float> narrow(costs.data(), costs.data() + costs.rows() * costs.cols());
+                std::vector<float> narrow;
+                for (std::size_t i = 0; i < costs.rows(); ++i)
+                    for (double c : costs.row(i)) narrow.push_back(static_cast<float>(c));
+                if (!std::ranges::all_of(narrow, [](float c) { return std::isfinite(c); }))
+                    throw value_error("a cost is too large for a matcher of floats");
                 return solve_(matrix_view<const float>(narrow.data(), costs.rows(), costs.cols()));
             }
         };

@@ -49,7 +49,8 @@ struct self_check_result {
 namespace detail {
 
 // A random element of what the spec says leaves the function unchanged. Scales are powers of two: they round nothing.
-inline unit_map random_map(const bound_spec& spec, const unit_group& group, counter_random& random) {
+inline unit_map random_map(const bound_spec& spec, const unit_group& group, const model_view& m,
+                           counter_random& random) {
     std::vector<std::size_t> order(group.size);
     for (std::size_t i = 0; i < order.size(); ++i) {
         const std::size_t k = random.below(i + 1);
@@ -62,7 +63,7 @@ inline unit_map random_map(const bound_spec& spec, const unit_group& group, coun
         std::rotate(order.begin(), order.begin() + 1, order.end());
         p = permutation(std::move(order));
     }
-    if (group.activation == activation::opaque || !can_scale(spec, group)) return unit_map(std::move(p));
+    if (group.activation == activation::opaque || !can_scale(spec, group, m)) return unit_map(std::move(p));
     std::vector<double> scales(group.size);
     for (double& s : scales) {
         const double sign = random.below(2) ? 1 : -1;
@@ -83,7 +84,8 @@ inline unit_map random_map(const bound_spec& spec, const unit_group& group, coun
 ///
 /// A wrong spec (a swapped axis, a forgotten boundary, a permuted output) fails loudly: its outputs change by as much as
 /// they are large. Each trial maps every group alone, which tells the wrong ones, and then all at once.
-/// Throws what bind() throws, and option_error on options out of range. Complexity: trials * (groups + 1) forward passes.
+/// Throws what bind() throws, option_error on options out of range, value_error when the model as it is has no outputs or
+/// outputs that are not finite. Complexity: trials * (groups + 1) forward passes.
 ///     auto result = self_check(spec, model, [&](const model_view& m) { return run_network(m, inputs); });
 template <forward_pass Forward>
 self_check_result self_check(const permutation_spec& spec, const model_view& m, const Forward& forward,
@@ -99,13 +101,20 @@ self_check_result self_check(const permutation_spec& spec, const model_view& m, 
         for (auto&& x : range) outputs.push_back(static_cast<double>(x));
         return outputs;
     };
+    const auto note = [](double& largest, double x) { // a NaN stays
+        if (x > largest || std::isnan(x)) largest = x;
+    };
     const std::vector<double> expected = outputs_of(m);
+    if (expected.empty()) throw value_error("the forward pass returned no outputs, expected one or more");
+    for (double x : expected)
+        if (!std::isfinite(x))
+            throw value_error("the forward pass returned " + std::to_string(x) + " for the model as it is, expected finite outputs");
     const auto change_under = [&](std::vector<unit_map> maps) {
         const std::vector<double> found = outputs_of(permute(m, model_map(bound, std::move(maps))));
         double largest = found.size() == expected.size() ? 0 : std::numeric_limits<double>::infinity();
         for (std::size_t i = 0; i < std::min(found.size(), expected.size()); ++i) {
             const double change = std::fabs(found[i] - expected[i]);
-            largest = change <= largest ? largest : change; // a NaN stays
+            note(largest, change);
         }
         return largest;
     };
@@ -120,11 +129,10 @@ self_check_result self_check(const permutation_spec& spec, const model_view& m, 
         result.groups.push_back({g.name, 0});
     }
     counter_random random(options.seed);
-    const auto note = [](double& largest, double change) { largest = change <= largest ? largest : change; };
     for (int trial = 0; trial < options.trials; ++trial) {
         std::vector<unit_map> all;
         for (std::size_t g = 0; g < unchanged.size(); ++g) {
-            all.push_back(detail::random_map(*bound, bound->groups()[g], random));
+            all.push_back(detail::random_map(*bound, bound->groups()[g], m, random));
             std::vector<unit_map> alone = unchanged;
             alone[g] = all.back();
             note(result.groups[g].change, change_under(std::move(alone)));

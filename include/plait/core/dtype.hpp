@@ -1,5 +1,6 @@
 #pragma once
 
+#include <plait/core/error.hpp>
 #include <plait/core/half.hpp>
 
 #include <array>
@@ -7,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <type_traits>
 
@@ -113,14 +115,15 @@ struct dtype_of<T> {
 template <class T>
 concept element = requires { dtype_of<std::remove_const_t<T>>::value; };
 
-/// f(T{}) for the C++ type T of a floating dtype; d must be floating.
+/// f(T{}) for the C++ type T of a floating dtype. Throws dtype_error for all others.
 template <class F>
 decltype(auto) visit_floating(dtype d, F&& f) {
     switch (d) {
     case dtype::f64: return f(double{});
     case dtype::f16: return f(float16{});
     case dtype::bf16: return f(bfloat16{});
-    default: return f(float{});
+    case dtype::f32: return f(float{});
+    default: throw dtype_error("elements are " + std::string(name(d)) + ", expected F64, F32, F16 or BF16");
     }
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <plait/config.hpp>
+
 #include <bit>
 #include <cmath>
 #include <cstdint>

@@ -31,11 +31,11 @@ private:
 /// A row-major tensor that owns its memory; copying copies the elements.
 class tensor {
 public:
-    /// Elements start undefined. Throws shape_error when the size does not fit.
-    tensor(dtype d, plait::shape s) : dtype_(d), shape_(std::move(s)), bytes_(byte_count(dtype_, shape_)) {}
+    /// Elements start undefined. Throws shape_error when the size does not fit, or ends inside a byte.
+    tensor(dtype d, plait::shape s) : dtype_(d), shape_(std::move(s)), bytes_(detail::byte_count(dtype_, shape_)) {}
 
     tensor(const tensor& other) : tensor(other.dtype_, other.shape_) {
-        if (const std::size_t n = byte_count(dtype_, shape_)) std::memcpy(bytes_.data(), other.bytes_.data(), n);
+        if (const std::size_t n = detail::byte_count(dtype_, shape_)) std::memcpy(bytes_.data(), other.bytes_.data(), n);
     }
     tensor(tensor&&) noexcept = default;
     tensor& operator=(tensor other) noexcept {
@@ -52,10 +52,6 @@ public:
     mutable_any_tensor_view view() { return {dtype_, bytes_.data(), shape_}; }
 
 private:
-    static std::size_t byte_count(dtype d, const plait::shape& s) {
-        return detail::checked_product(s.size(), bits(d), "the number of bits") / 8;
-    }
-
     plait::dtype dtype_;
     plait::shape shape_;
     aligned_buffer bytes_;

@@ -39,6 +39,14 @@ inline void check_view(const void* data, const shape& s, const strides& st) {
         throw shape_error("a view of shape " + to_string(s) + " has no memory (null pointer)");
 }
 
+/// Throws shape_error when the size does not fit, or packed elements end inside a byte.
+inline std::size_t byte_count(dtype d, const shape& s) {
+    const std::size_t total = checked_product(s.size(), bits(d), "the number of bits");
+    if (total % 8 != 0)
+        throw shape_error("shape " + to_string(s) + " of " + std::string(name(d)) + " ends inside a byte");
+    return total / 8;
+}
+
 inline bool is_row_major(const shape& s, const strides& st) {
     if (std::ranges::find(s, std::size_t{0}) != s.end()) return true;
     std::size_t step = 1;
@@ -61,7 +69,9 @@ class tensor_view {
 public:
     using value_type = T;
 
-    tensor_view(T* data, plait::shape s) : tensor_view(data, s, strides::row_major(s)) {}
+    template <std::convertible_to<T*> Pointer> // not an array, whose size is checked below
+        requires std::is_pointer_v<Pointer>
+    tensor_view(Pointer data, plait::shape s) : tensor_view(data, s, strides::row_major(s)) {}
 
     tensor_view(T* data, plait::shape s, plait::strides st)
         : data_(data), shape_(std::move(s)), strides_(std::move(st)) {
@@ -136,12 +146,9 @@ public:
     basic_any_tensor_view(dtype d, Byte* data, plait::shape s, plait::strides st)
         : data_(data), shape_(std::move(s)), strides_(std::move(st)), dtype_(d) {
         detail::check_view(data_, shape_, strides_);
-        const std::size_t total = detail::checked_product(shape_.size(), bits(d), "the number of bits");
         if (bits(d) % 8 != 0 && !is_row_major())
             throw shape_error("a view of " + std::string(name(d)) + " has strides, expected packed elements");
-        if (total % 8 != 0)
-            throw shape_error("shape " + to_string(shape_) + " of " + std::string(name(d)) +
-                              " ends inside a byte");
+        detail::byte_count(d, shape_);
     }
 
     template <element T>

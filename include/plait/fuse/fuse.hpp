@@ -46,24 +46,24 @@ class fusion {
 public:
     fusion(std::span<const model_view> models, const Policy& policy, const run_options& options)
         : models_(models), policy_(policy), options_(options) {
-        check_same_tensors(models_);
         for (const named_tensor& t : models_[0].tensors()) // wrong options show before the long work
             if (is_floating(t.view.type())) policy_.method.start({t.name, t.view.shape(), models_.size()});
         if constexpr (is_aligned)
-            order_ = policy_.alignment.align(base(), models_, part_of(options_, 0, after_alignment));
+            order_ = policy_.alignment.align(base_of(policy_), models_, part_of(options_, 0, after_alignment));
         else order_ = alignment(models_.size());
     }
 
     void merge_to_sink(block_sink& sink) {
         const run_options rest = part_of(options_, is_aligned ? after_alignment : 0, 1);
-        static_cast<merge_report&>(report_) = merge_to(sink, models_, base(), order_, any_method(policy_.method), rest);
+        static_cast<merge_report&>(report_) =
+            merge_to(sink, models_, base_of(policy_), order_, any_method(policy_.method), rest);
     }
 
     void repair(model& merged) const {
         if constexpr (!is_final) {
             std::vector<model_view> inputs;
             for (std::size_t k = 0; k < models_.size(); ++k) inputs.emplace_back(permute(models_[k], order_.model(k)));
-            policy_.repair.repair(merged, inputs, options_);
+            policy_.repair.repair(merged, inputs, {.threads = options_.threads});
         }
     }
 
@@ -73,17 +73,18 @@ public:
     }
     const alignment& order() const { return order_; }
 
+    /// Null when the policy merges the weights themselves.
+    static const model_view* base_of(const Policy& policy) {
+        if constexpr (decltype(Policy::space)::deltas) return &policy.space.base();
+        else return nullptr;
+    }
+
     /// Whether what the merge writes is the result; a repair needs the whole model first.
     static constexpr bool is_final = std::same_as<decltype(Policy::repair), no_repair>;
 
 private:
     static constexpr bool is_aligned = !std::same_as<decltype(Policy::alignment), unaligned>;
     static constexpr double after_alignment = 0.8;
-
-    const model_view* base() const {
-        if constexpr (decltype(Policy::space)::deltas) return &policy_.space.base();
-        else return nullptr;
-    }
 
     std::span<const model_view> models_;
     const Policy& policy_;
@@ -92,56 +93,72 @@ private:
     fusion_report report_;
 };
 
+/// Fuses into a model that has the right tensors, which may differ in floating types from those of the first model.
 template <class Policy>
-fused_model fuse_models(std::span<const model_view> models, const Policy& policy, const run_options& options) {
+fusion<Policy> fuse_models(model& result, std::span<const model_view> models, const Policy& policy,
+                           const run_options& options) {
+    memory_sink sink(result.tensors());
+    sink.begin(models[0].tensors());
     fusion<Policy> run(models, policy, options);
-    fused_model result;
-    model_sink sink(result);
     run.merge_to_sink(sink);
     run.repair(result);
+    return run;
+}
+
+template <class Policy>
+fused_model fuse_models(std::span<const model_view> models, const Policy& policy, const run_options& options) {
+    check_same_tensors(models);
+    fused_model result{like(models[0].tensors()), {}, {}};
+    fusion<Policy> run = fuse_models(result, models, policy, options);
     result.order = run.order();
     result.report = std::move(run).report();
     return result;
 }
 
-/// Writes a finished model into a sink.
+/// Writes a finished model, which has the element types of the sink.
 inline void deliver(const model& finished, block_sink& sink) {
     const auto tensors = finished.tensors();
-    sink.begin(tensors);
     for (std::size_t t = 0; t < tensors.size(); ++t)
         sink.write(t, 0, std::span(tensors[t].view.bytes(), tensors[t].view.size_bytes()));
     sink.commit();
 }
 
 template <class Policy>
-fusion_report fuse_models_to(block_sink& out, std::span<const model_view> models, const Policy& policy,
+fusion_report fuse_into_sink(block_sink& sink, std::span<const model_view> models, const Policy& policy,
+                             const run_options& options) {
+    fusion<Policy> run(models, policy, options);
+    run.merge_to_sink(sink);
+    return std::move(run).report();
+}
+
+template <class Policy>
+fusion_report fuse_and_deliver(block_sink& sink, model staged, std::span<const model_view> models, const Policy& policy,
                                const run_options& options) {
-    if constexpr (fusion<Policy>::is_final) {
-        fusion<Policy> run(models, policy, options);
-        run.merge_to_sink(out);
-        return std::move(run).report();
-    } else {
-        const fused_model merged = fuse_models(models, policy, options);
-        deliver(merged, out);
-        return merged.report;
-    }
+    fusion_report report = fuse_models(staged, models, policy, options).report();
+    deliver(staged, sink);
+    return report;
 }
 
 template <checkpoint_sink Out, class Policy>
 fusion_report fuse_models_into(Out& out, std::span<const model_view> models, const Policy& policy,
                                const run_options& options) {
+    check_same_tensors(models);
+    const std::vector<named_tensor>& plan = models[0].tensors();
+    // The output begins first: what is wrong with it shows before the long work.
     if constexpr (streaming_sink<Out>) {
         stream_sink<Out> sink(out);
-        return fuse_models_to(sink, models, policy, options);
+        sink.begin(plan);
+        if constexpr (fusion<Policy>::is_final) return fuse_into_sink(sink, models, policy, options);
+        else return fuse_and_deliver(sink, like(plan), models, policy, options);
     } else {
-        auto&& tensors = out.tensors();
-        memory_sink sink(std::vector<mutable_named_tensor>(tensors.begin(), tensors.end()));
-        check_same_tensors(models);
-        sink.begin(models[0].tensors()); // a target that does not fit shows before the long work
-        if (!sink.overlaps(models)) return fuse_models_to(sink, models, policy, options);
-        const fused_model merged = fuse_models(models, policy, options);
-        deliver(merged, sink);
-        return merged.report;
+        std::vector<mutable_named_tensor> tensors;
+        for (auto&& t : out.tensors()) tensors.push_back(t);
+        memory_sink sink(std::move(tensors));
+        sink.begin(plan);
+        const model_view* base = fusion<Policy>::base_of(policy);
+        const bool is_apart = !sink.overlaps(models) && !(base && sink.overlaps({base, 1}));
+        if (fusion<Policy>::is_final && is_apart) return fuse_into_sink(sink, models, policy, options);
+        return fuse_and_deliver(sink, sink.staged(plan), models, policy, options);
     }
 }
 
@@ -172,17 +189,29 @@ fused_model fuse(const Models& models, const P& policy, const run_options& optio
 }
 
 /// Fuses into a file, a model or a trainer's live buffers. Files appear complete or not at all. Buffers that share memory
-/// with an input are overwritten only once the result is complete; others are written as the merge goes.
+/// with an input or the base are overwritten only once the result is complete; others are written as the merge goes.
 ///     auto out = io::create("fused.safetensors");
 ///     fuse_into(out, {a, b}, weight_matching{spec} | average{});
-template <checkpoint_sink Out, fusion_policy P>
+template <class Out, class P>
 fusion_report fuse_into(Out& out, model_list models, const P& policy, const run_options& options = {}) {
-    return detail::fuse_models_into(out, std::span(models.begin(), models.size()), detail::as_policy(policy), options);
+    static_assert(checkpoint_sink<Out>, "plait: fuse_into(out, models, policy): out is a file that io::create made, a model "
+                                        "or a mutable_model_view, by name");
+    static_assert(fusion_policy<P>, "plait: fuse_into(out, models, policy): a policy is a merge method or alignment | "
+                                    "task_vectors | method | repair");
+    if constexpr (checkpoint_sink<Out> && fusion_policy<P>)
+        return detail::fuse_models_into(out, std::span(models.begin(), models.size()), detail::as_policy(policy), options);
+    else return {};
 }
-template <checkpoint_sink Out, model_range Models, fusion_policy P>
+template <class Out, model_range Models, class P>
 fusion_report fuse_into(Out& out, const Models& models, const P& policy, const run_options& options = {}) {
+    static_assert(checkpoint_sink<Out>, "plait: fuse_into(out, models, policy): out is a file that io::create made, a model "
+                                        "or a mutable_model_view, by name");
+    static_assert(fusion_policy<P>, "plait: fuse_into(out, models, policy): a policy is a merge method or alignment | "
+                                    "task_vectors | method | repair");
     const auto views = detail::views_of(models);
-    return detail::fuse_models_into(out, std::span<const model_view>(views), detail::as_policy(policy), options);
+    if constexpr (checkpoint_sink<Out> && fusion_policy<P>)
+        return detail::fuse_models_into(out, std::span<const model_view>(views), detail::as_policy(policy), options);
+    else return {};
 }
 
 } // namespace plait

@@ -7,6 +7,7 @@
 #include <plait/merge/sink.hpp>
 #include <plait/model/model.hpp>
 #include <plait/model/model_list.hpp>
+#include <plait/model/same_tensors.hpp>
 
 #include <cstddef>
 #include <optional>
@@ -18,9 +19,11 @@
 namespace plait {
 namespace detail {
 
-/// Merges the models, each as `order` maps it, into a sink.
+/// Merges the models, each as `order` maps it, into a sink that has begun with the tensors of the first.
 inline merge_report merge_to(block_sink& sink, std::span<const model_view> models, const model_view* base,
                              const alignment& order, const any_method& method, const run_options& options) {
+    check_same_tensors(models);
+    if (base) check_same_tensors(models[0], *base, models.size());
     if (order.size() != models.size())
         throw option_error("the alignment is of " + std::to_string(order.size()) + " models, expected " +
                            std::to_string(models.size()));
@@ -28,23 +31,27 @@ inline merge_report merge_to(block_sink& sink, std::span<const model_view> model
         if (k < models.size()) return mapped(t, order.model(k));
         return order.anchor() ? mapped(t, *order.anchor()) : gathered_view(t.view);
     };
-    return merge_engine(models, base, read, method, options).run(sink);
+    return merge_engine(models, base, read, method, sink, options).run();
 }
 
-/// A sink that makes the tensors of a model as the plan asks for them.
-class model_sink final : public memory_sink {
-public:
-    explicit model_sink(model& target) : memory_sink({}), target_(target) {}
+/// A model with the tensors of a plan; their elements are undefined.
+inline model like(std::span<const named_tensor> plan) {
+    model result;
+    for (const auto& [name, view] : plan) result.add(name, view.type(), view.shape());
+    return result;
+}
 
-    void begin(std::span<const named_tensor> plan) override {
-        for (const auto& [name, view] : plan) target_.add(name, view.type(), view.shape());
-        memory_sink::operator=(memory_sink(target_.tensors()));
-        memory_sink::begin(plan);
-    }
-
-private:
-    model& target_;
-};
+template <merge_method M>
+model merge_models(std::span<const model_view> models, const alignment& order, const M& method,
+                   const run_options& options) {
+    static_assert(!wants_deltas<M>, "plait: this method merges task vectors: write fuse(models, task_vectors{base} | method{...})");
+    check_same_tensors(models);
+    model result = like(models[0].tensors());
+    memory_sink sink(result.tensors());
+    sink.begin(models[0].tensors());
+    merge_to(sink, models, nullptr, order, any_method(method), options);
+    return result;
+}
 
 } // namespace detail
 
@@ -56,26 +63,23 @@ private:
 ///     model m = merge({a, b}, average{});
 template <merge_method M>
 model merge(model_list models, const M& method, const run_options& options = {}) {
-    return merge(models, alignment(models.size()), method, options);
+    return detail::merge_models(std::span(models.begin(), models.size()), alignment(models.size()), method, options);
 }
 template <model_range Models, merge_method M>
 model merge(const Models& models, const M& method, const run_options& options = {}) {
     const auto views = detail::views_of(models);
-    return merge(views, alignment(views.size()), method, options);
+    return detail::merge_models(std::span<const model_view>(views), alignment(views.size()), method, options);
 }
 
 /// The same, every model in the order that an alignment of these models found.
 template <merge_method M>
 model merge(model_list models, const alignment& order, const M& method, const run_options& options = {}) {
-    return merge(std::vector<model_view>(models), order, method, options);
+    return detail::merge_models(std::span(models.begin(), models.size()), order, method, options);
 }
 template <model_range Models, merge_method M>
 model merge(const Models& models, const alignment& order, const M& method, const run_options& options = {}) {
     const auto views = detail::views_of(models);
-    model result;
-    detail::model_sink sink(result);
-    detail::merge_to(sink, std::span<const model_view>(views), nullptr, order, detail::any_method(method), options);
-    return result;
+    return detail::merge_models(std::span<const model_view>(views), order, method, options);
 }
 
 } // namespace plait

@@ -29,14 +29,14 @@ class single_threaded_blas {
 public:
     single_threaded_blas() {
         const std::lock_guard lock(mutex);
-        if (users++ == 0 && openblas_get_num_threads) {
+        if (users++ == 0 && openblas_get_num_threads && openblas_set_num_threads) {
             former = openblas_get_num_threads();
             openblas_set_num_threads(1);
         }
     }
     ~single_threaded_blas() {
         const std::lock_guard lock(mutex);
-        if (--users == 0 && openblas_set_num_threads) openblas_set_num_threads(former);
+        if (--users == 0 && openblas_get_num_threads && openblas_set_num_threads) openblas_set_num_threads(former);
     }
     single_threaded_blas(const single_threaded_blas&) = delete;
     single_threaded_blas& operator=(const single_threaded_blas&) = delete;

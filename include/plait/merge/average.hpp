@@ -64,15 +64,14 @@ struct average {
             if (keeps_equal_) restore_equal(b, first, sum);
         }
 
-        // In float, rounding absorbs the error of the double sum; doubles must be compared.
+        // The plain mean of floats needs no look: rounding to float absorbs the error of the double sum. Weights may cancel.
         template <std::floating_point F>
-        static void restore_equal(const block<F>& b, std::size_t first, std::span<double> sum) {
-            if constexpr (std::same_as<F, double>) {
-                for (std::size_t i = 0; i < sum.size(); ++i) {
-                    const double x = b.values[0][first + i];
-                    const auto is_x = [&](const auto& v) { return v[first + i] == x; };
-                    if (std::ranges::all_of(b.values, is_x)) sum[i] = x;
-                }
+        void restore_equal(const block<F>& b, std::size_t first, std::span<double> sum) const {
+            if (std::same_as<F, float> && weights.empty()) return;
+            for (std::size_t i = 0; i < sum.size(); ++i) {
+                const F x = b.values[0][first + i];
+                const auto is_x = [&](const auto& v) { return v[first + i] == x; };
+                if (std::ranges::all_of(b.values, is_x)) sum[i] = static_cast<double>(x);
             }
         }
 

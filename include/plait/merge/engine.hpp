@@ -2,10 +2,10 @@
 
 #include <plait/core/gathered_view.hpp>
 #include <plait/core/parallel.hpp>
+#include <plait/merge/any_method.hpp>
 #include <plait/merge/merge_method.hpp>
 #include <plait/merge/sink.hpp>
 #include <plait/model/model_view.hpp>
-#include <plait/model/same_tensors.hpp>
 
 #include <algorithm>
 #include <concepts>
@@ -32,8 +32,6 @@ namespace detail {
 /// How tensor `t` of model k is read; k == the number of models is the base.
 using tensor_reader = std::function<gathered_view(std::size_t k, const named_tensor& t)>;
 
-inline gathered_view read_as_stored(std::size_t, const named_tensor& t) { return gathered_view(t.view); }
-
 /// One tensor of every model, and of the base if there is one.
 struct merge_input {
     std::vector<gathered_view> models;
@@ -42,46 +40,12 @@ struct merge_input {
     bool is_floating() const {
         return std::ranges::all_of(models, [](const auto& m) { return plait::is_floating(m.type()); });
     }
-    /// Doubles, and whatever is scaled, are not narrowed to float on the way.
+    /// Doubles, differences and whatever is scaled are not rounded to float on the way.
     bool needs_double() const {
+        if (base) return true;
         const auto wide = [](const gathered_view& v) { return v.type() == dtype::f64 || v.is_scaled(); };
-        return std::ranges::any_of(models, wide) || (base && wide(*base));
+        return std::ranges::any_of(models, wide);
     }
-};
-
-/// The run of any method for one tensor. One virtual call per block costs nothing, and the engine is compiled once.
-class block_combiner {
-public:
-    virtual ~block_combiner() = default;
-    virtual void combine(const block<float>& b, std::span<double> out) const = 0;
-    virtual void combine(const block<double>& b, std::span<double> out) const = 0;
-};
-
-/// A merge method as the engine sees it.
-struct any_method {
-    std::function<std::unique_ptr<block_combiner>(const tensor_context&)> start;
-    integer_policy integers = integer_policy::must_be_equal;
-
-    template <merge_method Method>
-    explicit any_method(const Method& method) {
-        start = [method](const tensor_context& context) -> std::unique_ptr<block_combiner> {
-            auto run = method.start(context);
-            return std::make_unique<combiner_of<decltype(run)>>(std::move(run));
-        };
-        if constexpr (requires { method.integers; }) integers = method.integers;
-    }
-
-private:
-    template <tensor_run Run>
-    class combiner_of final : public block_combiner {
-    public:
-        explicit combiner_of(Run run) : run_(std::move(run)) {}
-        void combine(const block<float>& b, std::span<double> out) const override { run_.combine(b, out); }
-        void combine(const block<double>& b, std::span<double> out) const override { run_.combine(b, out); }
-
-    private:
-        Run run_;
-    };
 };
 
 /// Streams the tensors of several models through a method into a sink. What it writes does not depend on the number of
@@ -91,12 +55,11 @@ public:
     static constexpr std::size_t block_elements = 4096;
     static constexpr std::size_t task_elements = 256 * block_elements;
 
-    /// Everything that can be checked is checked here, before the sink hears of anything.
+    /// Everything that can be checked is checked here, before anything is written. The sink has begun with the tensors
+    /// of the first model; models and base have the same tensors.
     merge_engine(std::span<const model_view> models, const model_view* base, const tensor_reader& read,
-                 const any_method& method, const run_options& options)
-        : options_(options), threads_(checked_threads(options)) {
-        check_same_tensors(models);
-        if (base) check_same_tensors(models[0], *base, models.size());
+                 const any_method& method, block_sink& sink, const run_options& options)
+        : sink_(sink), options_(options), threads_(checked_threads(options)) {
         std::string unequal;
         for (const named_tensor& t : models[0].tensors()) {
             merge_input input;
@@ -109,24 +72,22 @@ public:
             } else {
                 runs_.emplace_back();
                 report_.copied.push_back(t.name);
-                if (method.integers == integer_policy::must_be_equal && !all_equal(input)) unequal += (unequal.empty() ? "" : ", ") + in_quotes(t.name);
+                if (method.integers == integer_policy::must_be_equal && !all_equal(input))
+                    unequal += (unequal.empty() ? "" : ", ") + in_quotes(t.name);
+                if (const dtype wanted = output_type(inputs_.size()); wanted != t.view.type())
+                    throw dtype_error("the tensor is copied and the output holds " + std::string(name(wanted)) +
+                                          ", expected " + std::string(name(t.view.type())),
+                                      {.tensor = t.name});
             }
             inputs_.push_back(std::move(input));
         }
         if (!unequal.empty())
             throw dtype_error("these tensors are not floating point and differ between the models, expected equal "
-                              "values, or average{.integers = integer_policy::take_first}: " +
-                              unequal);
+                              "values, or " + std::string(method.name) +
+                              "{.integers = integer_policy::take_first}: " + unequal);
     }
 
-    merge_report run(block_sink& sink) {
-        sink.begin(std::span<const named_tensor>(plan_));
-        for (std::size_t t = 0; t < plan_.size(); ++t)
-            if (!runs_[t] && output_type(t, sink) != plan_[t].view.type())
-                throw dtype_error("the tensor is copied and the output holds " +
-                                      std::string(name(output_type(t, sink))) + ", expected " +
-                                      std::string(name(plan_[t].view.type())),
-                                  {.tensor = plan_[t].name});
+    merge_report run() {
         struct task {
             std::size_t tensor, first, count;
         };
@@ -139,12 +100,12 @@ public:
         progress done(options_, tasks.size());
         parallel_for(tasks.size(), threads_, [&](std::size_t i) {
             const task& t = tasks[i];
-            if (!runs_[t.tensor]) copy(t.tensor, t.first, t.count, sink);
-            else if (inputs_[t.tensor].needs_double()) merge<double>(t.tensor, t.first, t.count, sink);
-            else merge<float>(t.tensor, t.first, t.count, sink);
+            if (!runs_[t.tensor]) copy(t.tensor, t.first, t.count);
+            else if (inputs_[t.tensor].needs_double()) merge<double>(t.tensor, t.first, t.count);
+            else merge<float>(t.tensor, t.first, t.count);
             done.advance();
         });
-        sink.commit();
+        sink_.commit();
         return std::move(report_);
     }
 
@@ -164,34 +125,32 @@ private:
             }
             return true;
         };
-        return std::ranges::all_of(input.models, equals_first);
+        return std::ranges::all_of(std::span(input.models).subspan(1), equals_first);
     }
 
-    dtype output_type(std::size_t tensor, const block_sink& sink) const {
-        return sink.type(tensor, plan_[tensor].view.type());
-    }
+    dtype output_type(std::size_t tensor) const { return sink_.type(tensor, plan_[tensor].view.type()); }
 
     // fill(bytes) produces what belongs at `offset`, straight into the sink's memory where it offers that.
     template <class Fill>
-    static void deliver(block_sink& sink, std::size_t tensor, std::size_t offset, std::span<std::byte> spare, Fill fill) {
-        if (std::byte* memory = sink.region(tensor, offset)) return fill(memory);
+    void write(std::size_t tensor, std::size_t offset, std::span<std::byte> spare, Fill fill) const {
+        if (std::byte* memory = sink_.region(tensor, offset)) return fill(memory);
         fill(spare.data());
-        sink.write(tensor, offset, spare);
+        sink_.write(tensor, offset, spare);
     }
 
-    void copy(std::size_t tensor, std::size_t first, std::size_t count, block_sink& sink) const {
+    void copy(std::size_t tensor, std::size_t first, std::size_t count) const {
         const gathered_view& from = inputs_[tensor].models[0];
         const std::size_t width = bits(from.type()) / 8;
         std::vector<std::byte> spare(std::min(count, block_elements) * width);
         for (std::size_t i = first; i < first + count; i += block_elements) {
             const std::size_t n = std::min(block_elements, first + count - i);
-            deliver(sink, tensor, i * width, std::span(spare).first(n * width),
-                    [&](std::byte* to) { from.copy(i, n, to); });
+            write(tensor, i * width, std::span(spare).first(n * width),
+                  [&](std::byte* to) { from.copy(i, n, to); });
         }
     }
 
     template <class F>
-    void merge(std::size_t tensor, std::size_t first, std::size_t count, block_sink& sink) const {
+    void merge(std::size_t tensor, std::size_t first, std::size_t count) const {
         const merge_input& input = inputs_[tensor];
         const std::size_t length = std::min(count, block_elements);
         const std::size_t models = input.models.size();
@@ -219,8 +178,8 @@ private:
             const std::span<double> sum(sums.get(), n);
             runs_[tensor]->combine(block<F>{i, values, base}, sum);
             for (std::size_t e = 0; e < base.size(); ++e) sum[e] += static_cast<double>(base[e]);
-            visit_floating(output_type(tensor, sink), [&]<class T>(T) {
-                deliver(sink, tensor, i * sizeof(T), std::span(spare.get(), n * sizeof(T)), [&](std::byte* to) {
+            visit_floating(output_type(tensor), [&]<class T>(T) {
+                write(tensor, i * sizeof(T), std::span(spare.get(), n * sizeof(T)), [&](std::byte* to) {
                     for (std::size_t e = 0; e < n; ++e) {
                         const auto rounded = static_cast<T>(sum[e]);
                         std::memcpy(to + e * sizeof(T), &rounded, sizeof(T));
@@ -230,6 +189,7 @@ private:
         }
     }
 
+    block_sink& sink_;
     const run_options& options_;
     std::size_t threads_;
     std::vector<named_tensor> plan_;

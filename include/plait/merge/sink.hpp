@@ -1,6 +1,7 @@
 #pragma once
 
 #include <plait/core/byte_range.hpp>
+#include <plait/model/model.hpp>
 #include <plait/model/model_view.hpp>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <cstddef>
 #include <cstring>
 #include <iterator>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -92,6 +94,14 @@ public:
             check_target(target, view.type());
             targets_.push_back(target.view);
         }
+        std::map<const std::byte*, std::size_t> at; // targets by address
+        for (std::size_t i : by_name) {
+            if (tensors_[i].view.size() == 0) continue;
+            const auto [other, is_new] = at.emplace(tensors_[i].view.bytes(), i);
+            if (!is_new)
+                fault(tensors_[i].name, "the output begins at the memory of tensor " +
+                                            in_quotes(tensors_[other->second].name) + ", expected memory of its own");
+        }
         for (std::size_t i = 0; i < used.size(); ++i)
             if (!used[i]) fault(tensors_[i].name, "the output has this tensor, but the models do not");
         if (!faults.empty()) throw shape_error(faults);
@@ -117,6 +127,13 @@ public:
     }
 
     void commit() override {}
+
+    /// Tensors as those of the plan, in the element types of the targets, to be filled in their stead.
+    model staged(std::span<const named_tensor> plan) const {
+        model result;
+        for (std::size_t t = 0; t < plan.size(); ++t) result.add(plan[t].name, targets_[t].type(), plan[t].view.shape());
+        return result;
+    }
 
     /// Whether a target shares memory with a tensor of any of the models.
     bool overlaps(std::span<const model_view> models) const {

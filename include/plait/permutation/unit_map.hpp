@@ -17,15 +17,17 @@ public:
     unit_map() = default;
     explicit unit_map(plait::permutation p) : permutation_(std::move(p)) {}
 
-    /// Throws shape_error unless there is one scale per unit, value_error unless all are finite and not zero.
+    /// Throws shape_error unless there is one scale per unit, value_error unless all are finite, and their
+    /// reciprocals too.
     unit_map(plait::permutation p, std::vector<double> scales)
         : permutation_(std::move(p)), scales_(std::move(scales)), reciprocals_(scales_) {
         if (scales_.size() != permutation_.size())
             throw shape_error("a map of " + std::to_string(permutation_.size()) + " units has " +
                               std::to_string(scales_.size()) + " scales, expected one per unit");
         for (double& s : reciprocals_) {
-            if (!std::isfinite(s) || s == 0)
-                throw value_error("a scale of a unit map is " + std::to_string(s) + ", expected finite and not 0");
+            if (!std::isfinite(s) || !std::isfinite(1 / s))
+                throw value_error("a scale of a unit map is " + std::to_string(s) +
+                                  ", expected that it and its reciprocal are finite");
             s = 1 / s;
         }
     }

@@ -36,7 +36,7 @@ enum class axis_fault : std::uint8_t {
     nested_group
 };
 
-constexpr std::array<std::string_view, 12> axis_fault_sentences{
+inline constexpr std::array<std::string_view, 12> axis_fault_sentences{
     "",
     "an axis pattern needs names, numbers, underscores or parentheses",
     "an axis pattern has an unclosed parenthesis",
