@@ -47,11 +47,7 @@ int main() {
     const auto outputs = trainer::logits(net, digits.test.inputs);
     std::printf("the original: accuracy %.4f\n\n", trainer::evaluate(net, digits.test).accuracy);
 
-    const auto spec = plait::permutation_spec{}
-                          .tensor("fc1.weight", "h1 _").tensor("fc1.bias", "h1")
-                          .tensor("fc2.weight", "h2 h1").tensor("fc2.bias", "h2")
-                          .tensor("out.weight", "_ h2").tensor("out.bias", "_")
-                          .units("h1", plait::activation::relu).units("h2", plait::activation::relu);
+    const auto spec = mlp_spec();
     const auto forward = [&](const plait::model_view& m) {
         return trainer::logits(with_parameters(net, m), digits.test.inputs);
     };

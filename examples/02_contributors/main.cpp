@@ -32,12 +32,11 @@ trainer::network train(const std::string& who, const trainer::dataset& data, std
     auto net = trainer::mlp(widths, seed);
     const auto show = [&](std::size_t step, double loss) {
         if (step % 60 == 0 || step == steps) {
-            std::printf("\r%-14s %4zu samples, step %3zu of %zu, loss %.4f", who.c_str(), data.size(), step, steps, loss);
-            std::fflush(stdout);
+            std::fprintf(stderr, "\r%-14s %4zu samples, step %3zu of %zu, loss %.4f", who.c_str(), data.size(), step, steps, loss);
         }
     };
     trainer::train(net, data, {.steps = steps, .seed = seed + 7999, .on_step = show});
-    std::puts("");
+    std::fputs("\n", stderr);
     return net;
 }
 
@@ -74,11 +73,7 @@ void run(const std::filesystem::path& directory) {
     // Everything from here on knows the checkpoints by their files alone.
     std::vector<plait::io::safetensors_file> models;
     for (const auto& file : files) models.push_back(plait::io::open(file));
-    const auto spec = plait::permutation_spec{}
-                          .tensor("fc1.weight", "h1 _").tensor("fc1.bias", "h1")
-                          .tensor("fc2.weight", "h2 h1").tensor("fc2.bias", "h2")
-                          .tensor("out.weight", "_ h2").tensor("out.bias", "_")
-                          .units("h1", plait::activation::relu).units("h2", plait::activation::relu);
+    const auto spec = mlp_spec();
     const auto forward = [&](const plait::model_view& m) {
         return trainer::logits(with_parameters(nets[0], m), digits.test.inputs);
     };
@@ -115,7 +110,7 @@ void run(const std::filesystem::path& directory) {
     std::ofstream json(directory / "contributors.json");
     json << result.dump(4) << '\n';
     if (!json.flush()) throw std::runtime_error("cannot write contributors.json");
-    std::printf("\nfiles in %s\n", directory.string().c_str());
+    std::printf("\nfiles in %s\n", std::filesystem::absolute(directory).lexically_normal().string().c_str());
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 // Fuses checkpoints on disk:
 //   fuse_files --spec FILE --out OUT A.safetensors B.safetensors [...] [--weights w1,w2,...] [--balance] [--restarts K]
+//             [--threads T] [--take-integers]
 #include <plait/io/io.hpp>
 #include <plait/plait.hpp>
 
@@ -17,7 +18,9 @@ namespace {
 
 constexpr const char* usage =
     "usage: fuse_files --spec FILE --out OUT A.safetensors B.safetensors [...]\n"
-    "                  [--weights w1,w2,...] [--balance] [--restarts K] [--threads T]";
+    "                  [--weights w1,w2,...] [--balance] [--restarts K] [--threads T] [--take-integers]\n"
+    "Every option and its value are words of their own. --take-integers takes tensors that are not floating point\n"
+    "from the first file when they differ.";
 
 struct arguments {
     std::string spec;
@@ -27,6 +30,7 @@ struct arguments {
     bool balance = false;
     int restarts = 0;
     int threads = 1;
+    plait::integer_policy integers = plait::integer_policy::must_be_equal;
 };
 
 template <class Number>
@@ -62,6 +66,7 @@ arguments parse(const std::vector<std::string_view>& words) {
         else if (word == "--balance") a.balance = true;
         else if (word == "--restarts") a.restarts = number<int>(word, value());
         else if (word == "--threads") a.threads = number<int>(word, value());
+        else if (word == "--take-integers") a.integers = plait::integer_policy::take_first;
         else if (word.starts_with("--")) throw std::invalid_argument("there is no option " + std::string(word));
         else a.inputs.emplace_back(word);
     }
@@ -93,7 +98,7 @@ void run(const arguments& a) {
     for (const std::string& path : a.inputs) models.push_back(plait::io::open(path));
     auto out = plait::io::create(a.out, {.metadata = models[0].metadata()});
     const auto policy = plait::weight_matching{spec, {.restarts = a.restarts, .balance = a.balance}} |
-                        plait::average{.weights = a.weights};
+                        plait::average{.weights = a.weights, .integers = a.integers};
     print(plait::fuse_into(out, models, policy, {.threads = a.threads}), a.inputs);
 }
 
@@ -101,7 +106,7 @@ void run(const arguments& a) {
 
 int main(int argc, char** argv) {
     const std::vector<std::string_view> words(argv + 1, argv + argc);
-    if (words.size() == 1 && words[0] == "--help") return std::puts(usage) < 0;
+    if (words.empty() || words[0] == "--help" || words[0] == "-h") return std::puts(usage) < 0;
     try {
         run(parse(words));
     } catch (const std::invalid_argument& e) {

@@ -83,3 +83,10 @@ TEST_CASE("a normalisation between writers and readers cannot be balanced") {
                       Catch::Contains("\"c\"") && Catch::Contains("opaque"));
     CHECK_NOTHROW(align({a, a}, weight_matching{net.spec}));
 }
+
+TEST_CASE("balancing without a rectified group is refused, not ignored") {
+    const auto spec = permutation_spec{}.tensor("fc1.weight", "h1 _").tensor("fc1.bias", "h1")
+                          .tensor("fc2.weight", "_ h1").tensor("fc2.bias", "_");
+    const model a = networks::random_model(networks::mlp({6, 20, 4}), 1);
+    CHECK_THROWS_AS(align({a, a}, weight_matching{spec, {.balance = true}}), option_error);
+}

@@ -52,3 +52,13 @@ TEST_CASE("a map of another checkpoint is refused") {
     CHECK_THROWS_AS(model_map(spec, {unit_map(permutation::identity(29))}), shape_error);
     CHECK_THROWS_AS(model_map::identity(spec).group("h7"), spec_error);
 }
+
+TEST_CASE("a scale does not touch integers: it is refused") {
+    model a;
+    a.add("mask", dtype::i8, {4, 3});
+    networks::assign(a.add("w", dtype::f32, {2, 4}), std::vector<double>(8, 1));
+    const auto spec = std::make_shared<const bound_spec>(bind(permutation_spec{}.tensor("mask", "h _").tensor("w", "_ h"), a));
+    CHECK_NOTHROW(permute(a, {spec, {unit_map(permutation({1, 0, 3, 2}))}}));
+    CHECK_THROWS_AS(permute(a, {spec, {unit_map(permutation({1, 0, 3, 2}), {2, 2, 2, 2})}}), dtype_error);
+    CHECK_THROWS_AS(unit_map(permutation({0}), {1e-310}), value_error);
+}

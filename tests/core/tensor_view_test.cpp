@@ -216,3 +216,10 @@ TEST_CASE("names with control characters are told in full") {
     const error e("fault", {.tensor = std::string("a\0b\n", 4)});
     CHECK(std::string(e.what()) == R"(tensor "a\x00b\x0a": fault)");
 }
+
+TEST_CASE("the size of an array is checked, that of a pointer is the user's word") {
+    float w[4] = {};
+    CHECK_THROWS_AS((tensor_view{w, {4, 3}}), shape_error);
+    CHECK((tensor_view{w, {2, 2}}).size() == 4);
+    CHECK((tensor_view{+w, {2, 1}}).size() == 2);
+}

@@ -196,3 +196,71 @@ TEST_CASE("wrong weights are refused before the long work of aligning") {
     CHECK_THROWS_AS(fuse_into(wrong, {a, a}, weight_matching{net.spec} | average{}, options), shape_error);
     CHECK_FALSE(started);
 }
+
+TEST_CASE("buffers of another type that are inputs too are rounded once, into their own type") {
+    const auto net = networks::mlp({6, 20, 4});
+    const model a = networks::random_model(net, 1);
+    const model b = networks::random_model(net, 2, dtype::bf16);
+    const auto policy = weight_matching{net.spec} | average{};
+    model apart = b;
+    fuse_into(apart, {a, b}, policy);
+    CHECK(apart.at("fc1.weight").type() == dtype::bf16);
+    model live = b;
+    fuse_into(live, {a, live}, policy);
+    CHECK(networks::same_bits(live, apart));
+    model wide = networks::random_model(net, 3, dtype::f64);
+    model narrow = b;
+    fuse_into(narrow, {b, wide}, policy);
+    fuse_into(wide, {b, wide}, policy); // larger elements than the first model's
+    for (const auto& t : narrow.tensors())
+        CHECK(networks::largest_difference(networks::values(t.view), networks::values(wide.at(t.name))) < 0.02);
+}
+
+TEST_CASE("fusing into the base leaves it alone until the result is complete") {
+    const auto net = networks::mlp({6, 20, 4});
+    model base = networks::random_model(net, 1);
+    const model before = base;
+    const model tuned = networks::with_noise(base, 0.1, 2);
+    struct stop {};
+    const run_options options{.on_progress = [](double) { throw stop{}; }};
+    CHECK_THROWS_AS(fuse_into(base, {tuned}, task_vectors{base} | average{}, options), stop);
+    CHECK(networks::same_bits(base, before));
+    fuse_into(base, {tuned}, task_vectors{base} | average{});
+    CHECK(networks::same_bits(base, fuse({tuned}, task_vectors{before} | average{})));
+}
+
+TEST_CASE("small differences from a large base are not lost") {
+    model base;
+    networks::assign(base.add("w", dtype::f32, {1}), {1});
+    model tuned = base;
+    networks::assign(tuned.at("w"), {1e-9});
+    const model fused = fuse({tuned, tuned}, task_vectors{base} | average{});
+    CHECK(networks::values(fused.at("w"))[0] == Catch::Approx(1e-9).epsilon(1e-6));
+}
+
+TEST_CASE("an output that begins twice in the same memory is refused") {
+    std::vector<float> shared(4);
+    mutable_model_view tied = {{"a", tensor_view{shared, {4}}}, {"b", tensor_view{shared, {4}}}};
+    model m;
+    networks::assign(m.add("a", dtype::f32, {4}), {1, 2, 3, 4});
+    networks::assign(m.add("b", dtype::f32, {4}), {5, 6, 7, 8});
+    CHECK_THROWS_WITH(fuse_into(tied, {m, m}, average{}), Catch::Contains("memory of tensor \"a\""));
+    CHECK(shared == std::vector<float>(4));
+}
+
+TEST_CASE("a group between other groups alone is solved once, and only once") {
+    const auto net = networks::mlp({20, 30, 25, 5});
+    const model a = networks::random_model(net, 1);
+    const model b = permute(a, networks::random_order(networks::bound(net, a), 2));
+    int solved = 0;
+    struct counting {
+        int* solved;
+        assignment operator()(matrix_view<const float> costs) const {
+            ++*solved;
+            return hungarian{}(costs);
+        }
+    };
+    const fused_model fused = fuse({a, b}, weight_matching{net.spec, counting{&solved}} | average{});
+    CHECK(networks::same_bits(fused, a));
+    CHECK(solved == 3); // h1 on the inputs alone, h2 on all there is, h1 once more
+}

@@ -106,3 +106,11 @@ TEST_CASE("weights that do not fit are refused") {
         CHECK_THROWS_AS(merge({a, a}, average{.weights = weights}), option_error);
     CHECK_NOTHROW(merge({a, a}, average{.weights = {1, -1}, .normalize = false}));
 }
+
+TEST_CASE("equal elements come back unchanged under weights that cancel") {
+    const model a = one_tensor(random_numbers<float>(2000, 3));
+    const auto merged = merge({a, a}, average{.weights = {1e9, -999999999}});
+    CHECK(numbers_of<float>(merged) == numbers_of<float>(a));
+    const model big = one_tensor<float>({INFINITY});
+    CHECK(numbers_of<float>(merge({big, big}, average{.weights = {0, 1}}))[0] == INFINITY);
+}

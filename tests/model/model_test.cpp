@@ -208,3 +208,10 @@ TEST_CASE("a range of models is borrowed, not copied") {
     REQUIRE(views.size() == 3);
     for (std::size_t i = 0; i < 3; ++i) CHECK(views[i].at("w").bytes() == models[i].at("w").bytes());
 }
+
+TEST_CASE("a tensor that ends inside a byte is not added") {
+    model m;
+    CHECK_THROWS_AS(m.add("q", dtype::f4, {3}), shape_error);
+    CHECK(m.tensors().empty());
+    CHECK_NOTHROW(m.add("q", dtype::f4, {4}));
+}

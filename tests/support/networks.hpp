@@ -4,6 +4,7 @@
 #include <plait/align/permute.hpp>
 #include <plait/core/random.hpp>
 #include <plait/model/model.hpp>
+#include <plait/permutation/random.hpp>
 #include <plait/spec/bind.hpp>
 
 #include <algorithm>
@@ -82,15 +83,7 @@ inline plait::model with_noise(const plait::model& m, double share, std::uint64_
 inline plait::model_map random_order(const std::shared_ptr<const plait::bound_spec>& spec, std::uint64_t seed) {
     plait::counter_random random(seed);
     std::vector<plait::unit_map> maps;
-    for (const auto& group : spec->groups()) {
-        std::vector<std::size_t> order(group.size);
-        for (std::size_t i = 0; i < order.size(); ++i) {
-            const std::size_t k = random.below(i + 1);
-            order[i] = order[k];
-            order[k] = i;
-        }
-        maps.emplace_back(plait::permutation(std::move(order)));
-    }
+    for (const auto& group : spec->groups()) maps.emplace_back(plait::random_permutation(group.size, random));
     return {spec, std::move(maps)};
 }
 

@@ -39,7 +39,7 @@ inline bool can_scale(const bound_spec& spec, const unit_group& group, const mod
 /// the groups repeat until no scale moves by more than 1e-6. Units with nothing on one side stay as they are.
 class balancer {
 public:
-    /// Throws spec_error when the spec calls a group relu whose units cannot be scaled.
+    /// Throws spec_error when the spec calls a group relu whose units cannot be scaled, option_error when it calls none so.
     balancer(std::shared_ptr<const bound_spec> spec, const model_view& model)
         : spec_(std::move(spec)), model_(model) {
         for (const unit_group& g : spec_->groups()) {
@@ -49,6 +49,9 @@ public:
                                  "call the group opaque when a normalisation stands between");
             scales_.emplace_back(g.size, 1.0);
         }
+        if (std::ranges::find(spec_->groups(), activation::relu, &unit_group::activation) == spec_->groups().end())
+            throw option_error("balance is on, but no unit group of the spec is relu; say so with units(group, "
+                               "activation::relu), or \"units GROUP relu\" in a spec file");
     }
 
     model_map result() && {

@@ -5,6 +5,7 @@
 #include <plait/align/soft_map.hpp>
 #include <plait/core/random.hpp>
 #include <plait/match/matcher.hpp>
+#include <plait/permutation/random.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -63,15 +64,7 @@ public:
     result random_start(std::uint64_t seed) const {
         result r = identity_start();
         counter_random random(seed);
-        for (unit_map& map : r.state) {
-            std::vector<std::size_t> order(map.size());
-            for (std::size_t i = 0; i < order.size(); ++i) {
-                const std::size_t k = random.below(i + 1);
-                order[i] = order[k];
-                order[k] = i;
-            }
-            map = reordered(map, permutation(std::move(order)));
-        }
+        for (unit_map& map : r.state) map = reordered(map, random_permutation(map.size(), random));
         return r;
     }
 
@@ -156,7 +149,11 @@ private:
             throw shape_error("the matcher assigned " + std::to_string(found.columns.size()) + " rows, expected " +
                               std::to_string(r.state[g].size()));
         r.gaps[g] = found.gap;
-        return permutation(std::move(found.columns));
+        try {
+            return permutation(std::move(found.columns));
+        } catch (const value_error& e) {
+            throw value_error("the matcher's assignment of group " + in_quotes(group) + " is none: " + e.fault());
+        }
     }
 
     // Matches one group against all its neighbours as they are; whether its order changed.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <plait/align/alignment.hpp>
+#include <plait/align/weight_matching_options.hpp>
 #include <plait/align/weight_search.hpp>
 #include <plait/core/parallel.hpp>
 #include <plait/match/hungarian.hpp>

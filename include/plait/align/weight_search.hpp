@@ -4,6 +4,7 @@
 #include <plait/align/balance.hpp>
 #include <plait/align/coordinate_descent.hpp>
 #include <plait/align/pair_objective.hpp>
+#include <plait/align/weight_matching_options.hpp>
 #include <plait/core/parallel.hpp>
 #include <plait/linalg/backend.hpp>
 #include <plait/model/same_tensors.hpp>
@@ -23,28 +24,7 @@
 
 namespace plait {
 
-/// Where a search for the orders of units begins.
-enum class descent_start : std::uint8_t {
-    anchored, ///< from the fixed axes inwards; the result does not depend on the model's own order
-    identity  ///< from the order of the file, as published
-};
-
-struct weight_matching_options {
-    int max_sweeps = 100;
-    int restarts = 0;     ///< also start at the identity and at this many random orders; the best objective wins
-    bool balance = false; ///< first make the incoming and outgoing norms of every unit of a relu group equal
-    std::uint64_t seed = 0;
-    descent_start start = descent_start::anchored;
-};
-
 namespace detail {
-
-inline void check(const weight_matching_options& options) {
-    if (options.max_sweeps < 1)
-        throw option_error("max_sweeps is " + std::to_string(options.max_sweeps) + ", expected 1 or more");
-    if (options.restarts < 0)
-        throw option_error("restarts is " + std::to_string(options.restarts) + ", expected 0 or more");
-}
 
 /// Matches every model to an anchor, with any matcher.
 class weight_search {
@@ -55,12 +35,11 @@ public:
 
     alignment align(const model_view* anchor, std::span<const model_view> models, const run_options& run) const {
         const std::size_t threads = checked_threads(run);
-        check_same_tensors(models);
-        if (anchor) check_same_tensors(models[0], *anchor, models.size());
+        check_same_tensors(models, anchor);
         const model_view& reference = anchor ? *anchor : models[0];
         const auto spec = std::make_shared<const bound_spec>(bind(spec_, models[0]));
-        for (std::size_t k = 0; k < models.size(); ++k) check_finite(*spec, models[k], k);
-        if (anchor) check_finite(*spec, *anchor, models.size());
+        for (std::size_t k = 0; k < models.size(); ++k) check_finite(*spec, models[k], {.model = k});
+        if (anchor) check_finite(*spec, *anchor, {.file = "the base"});
 
         const model_map anchor_map = own_map(spec, reference);
         const std::size_t first = anchor ? 0 : 1;
@@ -87,23 +66,22 @@ private:
         return std::ranges::any_of(spec.tensors(), [&](const auto& t) { return m.at(t.name).type() == dtype::f64; });
     }
 
-    static void check_finite(const bound_spec& spec, const model_view& m, std::size_t index) {
+    static void check_finite(const bound_spec& spec, const model_view& m, location at) {
         std::vector<double> values(8192);
-        for (const unit_group& g : spec.groups()) {
-            for (const auto& use : g.uses) {
-                const std::string& name = spec.tensors()[use.tensor].name;
-                const any_tensor_view& v = m.at(name);
-                if (!is_floating(v.type())) continue;
-                const gathered_view elements(v);
-                for (std::size_t i = 0; i < elements.size(); i += values.size()) {
-                    const std::size_t n = std::min(values.size(), elements.size() - i);
-                    elements.read(i, n, values.data());
-                    for (std::size_t k = 0; k < n; ++k)
-                        if (!std::isfinite(values[k]))
-                            throw value_error("element " + std::to_string(i + k) + " is " + std::to_string(values[k]) +
-                                                  ", expected finite weights to match",
-                                              {.model = index, .tensor = name});
-                }
+        for (const bound_tensor& t : spec.tensors()) {
+            const any_tensor_view& v = m.at(t.name);
+            const bool matters = std::ranges::any_of(t.factors, [](const auto& f) { return f.group.has_value(); });
+            if (!matters || !is_floating(v.type())) continue;
+            const gathered_view elements(v);
+            for (std::size_t i = 0; i < elements.size(); i += values.size()) {
+                const std::span<double> some(values.data(), std::min(values.size(), elements.size() - i));
+                elements.read(i, some.size(), some.data());
+                const auto bad = std::ranges::find_if(some, [](double x) { return !std::isfinite(x); });
+                if (bad == some.end()) continue;
+                at.tensor = t.name;
+                throw value_error("element " + std::to_string(i + static_cast<std::size_t>(bad - some.begin())) + " is " +
+                                      std::to_string(*bad) + ", expected finite weights to match",
+                                  at);
             }
         }
     }
@@ -116,8 +94,8 @@ private:
     alignment::entry match(const assign_function<F>& assign, const std::shared_ptr<const bound_spec>& spec,
                            const model_map& anchor_map, const model_view& anchor, const model_view& own,
                            std::size_t threads) const {
-        const model_map identity = own_map(spec, own);
-        const pair_objective<F> objective(anchor_map, anchor, identity, own);
+        const model_map own_start = own_map(spec, own);
+        const pair_objective<F> objective(anchor_map, anchor, own_start, own);
         coordinate_descent<F> search(objective, assign, threads);
         using result = typename coordinate_descent<F>::result;
 
@@ -151,7 +129,7 @@ private:
         for (std::size_t g = 0; g < spec->groups().size(); ++g) {
             const unit_group& group = spec->groups()[g];
             report.groups.push_back({group.name, group.size, best->state[g].permutation().moved(),
-                                     share_of(group, before), share_of(group, best_products), best->gaps[g]});
+                                     objective_of(group, before), objective_of(group, best_products), best->gaps[g]});
         }
         return {model_map(spec, std::move(best->state)), std::move(report)};
     }
@@ -170,7 +148,7 @@ private:
         return sum;
     }
 
-    static double share_of(const unit_group& group, const std::vector<double>& products) {
+    static double objective_of(const unit_group& group, const std::vector<double>& products) {
         double sum = 0;
         std::size_t last = products.size();
         for (const auto& use : group.uses)

@@ -4,6 +4,7 @@
 #include <plait/align/permute.hpp>
 #include <plait/core/random.hpp>
 #include <plait/model/model_view.hpp>
+#include <plait/permutation/random.hpp>
 #include <plait/spec/bind.hpp>
 
 #include <algorithm>
@@ -51,15 +52,9 @@ namespace detail {
 // A random element of what the spec says leaves the function unchanged. Scales are powers of two: they round nothing.
 inline unit_map random_map(const bound_spec& spec, const unit_group& group, const model_view& m,
                            counter_random& random) {
-    std::vector<std::size_t> order(group.size);
-    for (std::size_t i = 0; i < order.size(); ++i) {
-        const std::size_t k = random.below(i + 1);
-        order[i] = order[k];
-        order[k] = i;
-    }
-    permutation p(std::move(order));
+    permutation p = random_permutation(group.size, random);
     if (p.moved() == 0 && p.size() > 1) { // small groups would often stay as they are
-        order.assign(p.begin(), p.end());
+        std::vector<std::size_t> order(p.begin(), p.end());
         std::rotate(order.begin(), order.begin() + 1, order.end());
         p = permutation(std::move(order));
     }

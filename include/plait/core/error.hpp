@@ -13,7 +13,7 @@ namespace plait {
 
 /// Where a fault lies; whatever is unknown stays empty.
 struct location {
-    std::string file = {};
+    std::string file = {}; ///< or another name of a checkpoint: "the base"
     std::optional<std::size_t> line = {}; ///< of a text file, from 1
     std::optional<std::size_t> model = {}; ///< position in the list of models
     std::string tensor = {};
@@ -40,15 +40,21 @@ inline std::string in_quotes(std::string_view s) {
     return result + '"';
 }
 
-inline std::string sentence(const location& at, std::string_view fault) {
+/// "a.safetensors, tensor \"fc1.bias\", axis 0"
+inline std::string place(const location& at) {
     std::string place = at.file;
-    auto append = [&](const std::string& s) { place += (place.empty() ? "" : ", ") + s; };
+    const auto append = [&](const std::string& s) { place += (place.empty() ? "" : ", ") + s; };
     if (at.line) append("line " + std::to_string(*at.line));
     if (at.model) append("model " + std::to_string(*at.model));
     if (!at.tensor.empty()) append("tensor " + in_quotes(at.tensor));
     if (at.axis) append("axis " + std::to_string(*at.axis));
     if (at.offset) append("offset " + std::to_string(*at.offset));
-    return place.empty() ? std::string(fault) : place + ": " + std::string(fault);
+    return place;
+}
+
+inline std::string sentence(const location& at, std::string_view fault) {
+    const std::string before = place(at);
+    return before.empty() ? std::string(fault) : before + ": " + std::string(fault);
 }
 
 } // namespace detail

@@ -3,11 +3,12 @@
 #include <plait/core/tensor_view.hpp>
 
 #include <algorithm>
+#include <array>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <utility>
+#include <span>
 #include <vector>
 
 namespace plait {
@@ -122,7 +123,9 @@ private:
         const std::size_t inner = levels_.back().extent;
         std::size_t begin = first % inner;
         std::size_t outer = first / inner;
-        std::vector<std::size_t> position(levels_.size());
+        std::array<std::size_t, 16> few{}; // reads are frequent, and nests hardly ever deeper
+        std::vector<std::size_t> many(levels_.size() > few.size() ? levels_.size() : 0);
+        const std::span<std::size_t> position = many.empty() ? std::span<std::size_t>(few) : many;
         for (std::size_t k = levels_.size() - 1; k-- > 0; outer /= levels_[k].extent)
             position[k] = outer % levels_[k].extent;
         while (count > 0) {

@@ -22,8 +22,7 @@ namespace detail {
 /// Merges the models, each as `order` maps it, into a sink that has begun with the tensors of the first.
 inline merge_report merge_to(block_sink& sink, std::span<const model_view> models, const model_view* base,
                              const alignment& order, const any_method& method, const run_options& options) {
-    check_same_tensors(models);
-    if (base) check_same_tensors(models[0], *base, models.size());
+    check_same_tensors(models, base);
     if (order.size() != models.size())
         throw option_error("the alignment is of " + std::to_string(order.size()) + " models, expected " +
                            std::to_string(models.size()));

@@ -5,16 +5,16 @@
 #include <cstddef>
 #include <span>
 #include <string>
-#include <vector>
 
 namespace plait::detail {
 
-/// Throws option_error when there is no model, and one shape_error that lists every tensor that `other` (called model
-/// `index`) lacks, has too many, or has in another shape than `first`.
-inline void check_same_tensors(const model_view& first, const model_view& other, std::size_t index) {
+/// Throws one shape_error that lists every tensor that `other` lacks, has too many, or has in another shape than
+/// `first`. `at` names `other`.
+inline void check_same_tensors(const model_view& first, const model_view& other, location at) {
     std::string faults;
     const auto fault = [&](const std::string& name, const std::string& what) {
-        faults += (faults.empty() ? "" : "; ") + sentence({.model = index, .tensor = name}, what);
+        at.tensor = name;
+        faults += (faults.empty() ? "" : "; ") + sentence(at, what);
     };
     for (const auto& [name, view] : first.tensors()) {
         const named_tensor* found = other.find(name);
@@ -29,9 +29,11 @@ inline void check_same_tensors(const model_view& first, const model_view& other,
     if (!faults.empty()) throw shape_error(faults);
 }
 
-inline void check_same_tensors(std::span<const model_view> models) {
+/// The same for all models, and for the base if there is one. Throws option_error when there is no model.
+inline void check_same_tensors(std::span<const model_view> models, const model_view* base = nullptr) {
     if (models.empty()) throw option_error("there are no models, expected one or more");
-    for (std::size_t i = 1; i < models.size(); ++i) check_same_tensors(models[0], models[i], i);
+    for (std::size_t i = 1; i < models.size(); ++i) check_same_tensors(models[0], models[i], {.model = i});
+    if (base) check_same_tensors(models[0], *base, {.file = "the base"});
 }
 
 } // namespace plait::detail

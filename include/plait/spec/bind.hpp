@@ -84,10 +84,12 @@ private:
                       {.tensor = d.name});
             drafts_.push_back(std::move(d));
         }
+        const auto of_tensors = std::exchange(faults_, {}); // a rule that matches nothing is often their cause
         for (std::size_t r = 0; r < matches.size(); ++r)
             if (!matches[r])
                 fault("the spec names it, but the checkpoint has no such tensor",
                       {.tensor = spec_.tensor_rules()[r].name});
+        faults_.insert(faults_.end(), of_tensors.begin(), of_tensors.end());
     }
 
     std::size_t group_position(const std::string& name) {
@@ -147,7 +149,7 @@ private:
             size_source_[group] = at;
         } else if (g.size != size && clashes_.emplace(at.tensor, at.axis).second) {
             fault("group " + in_quotes(g.name) + " has " + std::to_string(size) + " units here, but " +
-                      std::to_string(g.size) + " in " + sentence(size_source_[group], "the first place"),
+                      std::to_string(g.size) + " at " + place(size_source_[group]),
                   at);
         }
     }
@@ -199,8 +201,8 @@ private:
             if (count == 1 && last.group)
                 set_size(*last.group, d.shape[axis], at);
             else if (clashes_.emplace(d.name, axis).second)
-                fault("the known factors multiply to " + std::to_string(known) + ", the axis has " +
-                          std::to_string(d.shape[axis]),
+                fault("the axis has " + std::to_string(d.shape[axis]) + ", expected a multiple of " +
+                          std::to_string(known) + ", the product of its known factors",
                       at);
         }
         return false;

@@ -92,14 +92,6 @@ inline std::string substitute(std::string_view text, const captures& found) {
     return result;
 }
 
-/// The keys of the captures of a text, in their order.
-inline std::vector<std::string_view> capture_keys(std::string_view text) {
-    std::vector<std::string_view> keys;
-    for (std::size_t i = text.find('{'); i != std::string_view::npos; i = text.find('{', i + 1))
-        keys.push_back(text.substr(i + 1, text.find('}', i) - i - 1));
-    return keys;
-}
-
 /// Orders "layer.2" before "layer.10": runs of digits compare as numbers.
 inline bool natural_less(std::string_view a, std::string_view b) {
     const auto number = [](std::string_view s) {

@@ -111,7 +111,8 @@ public:
         return *this;
     }
 
-    /// What stands between the writers and the readers of a group; {captures} stand for any text, as in names.
+    /// What stands between the writers and the readers of a group; {captures} stand for any text, as in names. A tensor
+    /// writes the group on its axis 0, as [out, in] weights and biases do, and reads groups on its other axes.
     permutation_spec& units(std::string_view group, plait::activation between) & {
         check_group(group, units_, "units");
         units_.push_back({std::string(group), between});
