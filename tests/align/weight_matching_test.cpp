@@ -267,3 +267,26 @@ TEST_CASE("what cannot be aligned is refused before any work") {
     CHECK_THROWS_AS((weight_matching{net.spec, {.max_sweeps = 0}}), option_error);
     CHECK_THROWS_AS((weight_matching{net.spec, {.restarts = -1}}), option_error);
 }
+
+TEST_CASE("weights whose products vanish are refused, not left unaligned in silence") {
+    const auto net = networks::without_biases(networks::mlp({6, 20, 4}));
+    model a = networks::random_model(net, 1);
+    for (const auto& t : a.tensors()) {
+        auto numbers = networks::values(t.view);
+        for (double& x : numbers) x *= 1e-25;
+        networks::assign(t.view, numbers);
+    }
+    const model b = permute(a, networks::random_order(networks::bound(net, a), 2));
+    CHECK_THROWS_WITH(align({a, b}, weight_matching{net.spec}), Catch::Contains("too small") && Catch::Contains("h1"));
+    model zero = a; // nothing to tell units apart is another matter
+    for (const auto& t : zero.tensors()) networks::assign(t.view, std::vector<double>(t.view.size()));
+    CHECK_NOTHROW(align({zero, zero}, weight_matching{net.spec}));
+}
+
+TEST_CASE("a group without elements costs nothing, however many units it has") {
+    model a;
+    a.add("w", dtype::f32, {60000, 0});
+    a.add("v", dtype::f32, {0, 60000});
+    const auto spec = permutation_spec{}.tensor("w", "h _").tensor("v", "_ h");
+    CHECK(align({a, a}, weight_matching{spec}).report(1).groups[0].moved == 0);
+}

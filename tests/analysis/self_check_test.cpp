@@ -80,7 +80,7 @@ TEST_CASE("the self check fails on NaN outputs and on outputs of another size") 
     std::size_t calls = 0;
     CHECK_FALSE(self_check(net.spec, m, [&](const model_view&) { return std::vector<double>{++calls == 2 ? NAN : 1, 1}; }));
     calls = 0;
-    CHECK_FALSE(self_check(net.spec, m, [&](const model_view&) { return std::vector<float>(++calls); }));
+    CHECK_FALSE(self_check(net.spec, m, [&](const model_view&) { return std::vector<float>(++calls, 1.F); }));
     CHECK_THROWS_AS(self_check(net.spec, m, net.forward, {.trials = 0}), option_error);
     CHECK_THROWS_AS(self_check(net.spec, m, net.forward, {.tolerance = -1}), option_error);
 }

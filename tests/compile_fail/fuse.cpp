@@ -20,5 +20,12 @@ int main() {
     fuse(models, 0.5);
 #elif PLAIT_CASE == 3
     fuse({a, a}, only_deltas{});
+#elif PLAIT_CASE == 4
+    merge({a, a}, only_deltas{});
+#elif PLAIT_CASE == 5
+    fuse_into(a, {a, a}, average{});
+#elif PLAIT_CASE == 6
+    model out;
+    fuse_into(out, models, 0.5);
 #endif
 }

@@ -181,3 +181,14 @@ TEST_CASE("progress rises to one, and an exception of the observer ends the run"
     struct stop {};
     CHECK_THROWS_AS(merge({a, a}, average{}, {.threads = 2, .on_progress = [](double) { throw stop{}; }}), stop);
 }
+
+TEST_CASE("an alignment of other models is refused") {
+    const auto wide = networks::mlp({5, 30, 3});
+    const auto narrow = networks::mlp({5, 7, 3});
+    const alignment order(2);
+    const auto spec = networks::bound(wide, networks::random_model(wide, 1));
+    const alignment of_wide(spec, {{model_map::identity(spec)}, {model_map::identity(spec)}});
+    const model c = networks::random_model(narrow, 1);
+    CHECK_NOTHROW(merge({c, c}, order, average{}));
+    CHECK_THROWS_AS(merge({c, c}, of_wide, average{}), shape_error);
+}

@@ -188,3 +188,8 @@ TEST_CASE("a spec grows by statements as by one expression") {
     CHECK(chained.tensor_rules()[0].name == stated.tensor_rules()[0].name);
     CHECK(chained.size_rules()[0].size == 2);
 }
+
+TEST_CASE("captures that touch are refused: they match in too many ways") {
+    CHECK_THROWS_AS(permutation_spec{}.tensor("{a}{b}.weight", "h _"), spec_error);
+    CHECK_NOTHROW(permutation_spec{}.tensor("{a}_{b}.weight", "h _"));
+}

@@ -99,8 +99,8 @@ TEST_CASE("a size that no tensor gives away is given") {
     auto wrong = open;
     wrong.size("head", 5);
     const auto fault = fault_of_binding(wrong, listed);
-    CHECK(says(fault, "tensor \"qkv\", axis 0: the known factors multiply to 15, the axis has 36"));
-    CHECK(says(fault, "tensor \"o\", axis 1: the known factors multiply to 5, the axis has 12"));
+    CHECK(says(fault, "tensor \"qkv\", axis 0: the axis has 36, expected a multiple of 15, the product of its known factors"));
+    CHECK(says(fault, "tensor \"o\", axis 1: the axis has 12, expected a multiple of 5, the product of its known factors"));
 }
 
 TEST_CASE("sizes and units reach all groups of a capture") {
@@ -128,7 +128,7 @@ TEST_CASE("scalars and empty axes bind, a group of no units does not") {
     CHECK(says(fault_of_binding(spec, {{"scale", {}}, {"w", {0, 4}}, {"b", {0}}}),
                "size of group \"h\" does not follow"));
     const auto clash = fault_of_binding(spec, {{"scale", {}}, {"w", {0, 4}}, {"b", {3}}});
-    CHECK(says(clash, "tensor \"w\", axis 0: group \"h\" has 0 units here, but 3 in tensor \"b\", axis 0"));
+    CHECK(says(clash, "tensor \"w\", axis 0: group \"h\" has 0 units here, but 3 at tensor \"b\", axis 0"));
     CHECK(
         says(fault_of_binding(permutation_spec{}.tensor("w", "(3 _) h").tensor("b", "h"), {{"w", {0, 2}}, {"b", {3}}}),
              "has 2 units here, but 3"));
@@ -168,9 +168,9 @@ TEST_CASE("all faults are told at once") {
     CHECK(says(fault, "tensor \"alone\", axis 0: group \"single\" of 7 units is on this axis alone"));
     CHECK(says(fault, "tensor \"extra\": no rule for this tensor of shape [1]"));
     CHECK(says(fault, "tensor \"missing\": the spec names it"));
-    CHECK(says(fault, "tensor \"product\", axis 0: the known factors multiply to 18, the axis has 7"));
+    CHECK(says(fault, "tensor \"product\", axis 0: the axis has 7, expected a multiple of 18, the product of its known factors"));
     CHECK(says(fault, "tensor \"rank\": the axes \"h _ _\" are 3, the checkpoint has shape [6, 2] with 2"));
-    CHECK(says(fault, "tensor \"small\", axis 0: group \"h\" has 5 units here, but 6 in tensor \"big\", axis 0"));
+    CHECK(says(fault, "tensor \"small\", axis 0: group \"h\" has 5 units here, but 6 at tensor \"big\", axis 0"));
     CHECK(says(fault, "size of group \"a\" does not follow"));
     CHECK(says(fault, "size of group \"b\" does not follow"));
     CHECK(says(fault, "units of group \"nobody\" are given, but no tensor carries it"));
@@ -182,7 +182,7 @@ TEST_CASE("a tensor with two faults has both told") {
     // axis 0 does not divide, axis 1 clashes with the size of the first group
     const auto product = permutation_spec{}.tensor("b", "h").tensor("w", "3 h");
     const auto both = fault_of_binding(product, {{"b", {6}}, {"w", {4, 5}}});
-    CHECK(says(both, "tensor \"w\", axis 0: the known factors multiply to 3, the axis has 4"));
+    CHECK(says(both, "tensor \"w\", axis 0: the axis has 4, expected a multiple of 3, the product of its known factors"));
     CHECK(says(both, "tensor \"w\", axis 1: group \"h\" has 5 units here, but 6"));
     // one group, wrong on both axes
     const auto square = permutation_spec{}.tensor("b", "h").tensor("w", "h h");

@@ -71,7 +71,7 @@ public:
     /// Fixed axes are resolved. The group with the largest share of its parameters between resolved axes is matched on
     /// those parameters alone and is resolved in turn. The result does not depend on the model's order of units.
     /// With `evidence::soft` a match counts in the next groups by how certain it is, so that wrong pairs mislead them less.
-    result anchored_start(evidence kind) const {
+    result anchored_start(evidence kind) {
         result r = identity_start();
         std::vector<bool> resolved(r.state.size());
         std::vector<soft_map<F>> soft(r.state.size());
@@ -125,7 +125,8 @@ private:
     template <class T>
     class matrix {
     public:
-        explicit matrix(std::size_t n) : n_(n), elements_(std::make_unique<T[]>(n * n)) {}
+        explicit matrix(std::size_t n)
+            : n_(n), elements_(std::make_unique<T[]>(checked_product(n, n, "the number of pairs of units"))) {}
         matrix_view<T> view() const { return {elements_.get(), n_, n_}; }
 
     private:
@@ -133,17 +134,28 @@ private:
         std::unique_ptr<T[]> elements_;
     };
 
-    // Turns products into costs and solves the assignment.
-    permutation match(std::size_t g, const matrix<F>& products, result& r) const {
+    bool has_elements(const unit_group& group) const {
+        return std::ranges::any_of(group.uses, [&](const auto& use) {
+            return objective_.counts(use.tensor) && spec_.tensors()[use.tensor].shape.size() > 0;
+        });
+    }
+
+    // Turns products into costs and solves the assignment. Throws value_error when float or double cannot hold the products.
+    permutation match(std::size_t g, const matrix<F>& products, result& r) {
         const std::string& group = spec_.groups()[g].name;
+        bool all_zero = true;
         for (std::size_t i = 0; i < products.view().rows(); ++i) {
             for (F& x : products.view().row(i)) {
                 if (!std::isfinite(x))
                     throw value_error("the weights of group " + in_quotes(group) + " are too large: their products are " +
                                       "not finite in " + (std::same_as<F, float> ? "float" : "double"));
+                all_zero = all_zero && x == 0;
                 x = -x;
             }
         }
+        if (all_zero && has_tiny_weights(g))
+            throw value_error("the weights of group " + in_quotes(group) + " are too small: all their products are 0 in " +
+                              (std::same_as<F, float> ? "float" : "double"));
         assignment found = assign_(products.view());
         if (found.columns.size() != r.state[g].size())
             throw shape_error("the matcher assigned " + std::to_string(found.columns.size()) + " rows, expected " +
@@ -156,9 +168,21 @@ private:
         }
     }
 
+    // Whether both models have weights in the group that are not zero, but so small that their squares are.
+    bool has_tiny_weights(std::size_t g) {
+        const auto is_tiny = [](double norm) { return norm > 0 && norm < (std::same_as<F, float> ? 1e-18 : 1e-140); };
+        return std::ranges::any_of(norms(g).anchor, is_tiny) && std::ranges::any_of(norms(g).own, is_tiny);
+    }
+
+    const typename pair_objective<F>::norms& norms(std::size_t g) {
+        if (!norms_[g]) norms_[g] = objective_.unit_norms(g);
+        return *norms_[g];
+    }
+
     // Matches one group against all its neighbours as they are; whether its order changed.
     bool step(std::size_t g, result& r) {
         const unit_group& group = spec_.groups()[g];
+        if (!has_elements(group)) return false;
         const matrix<F> costs(group.size);
         for (const auto& use : group.uses)
             if (objective_.counts(use.tensor)) objective_.add_products(use, r.state, costs.view(), threads_);
@@ -172,13 +196,12 @@ private:
     }
 
     bool gains_enough(std::size_t g, matrix_view<F> costs, const permutation& old, const permutation& next) {
-        if (!norms_[g]) norms_[g] = objective_.unit_norms(g);
         double gain = 0;
         double scale = 0;
         for (std::size_t i = 0; i < old.size(); ++i) {
             if (old[i] == next[i]) continue;
             gain += static_cast<double>(costs(i, old[i])) - static_cast<double>(costs(i, next[i]));
-            scale += norms_[g]->anchor[i] * (norms_[g]->own[old[i]] + norms_[g]->own[next[i]]);
+            scale += norms(g).anchor[i] * (norms(g).own[old[i]] + norms(g).own[next[i]]);
         }
         return gain > tolerance * scale;
     }

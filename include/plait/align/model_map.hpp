@@ -1,7 +1,7 @@
 #pragma once
 
 #include <plait/core/gathered_view.hpp>
-#include <plait/model/checkpoint.hpp>
+#include <plait/model/model_view.hpp>
 #include <plait/permutation/unit_map.hpp>
 #include <plait/spec/bound_spec.hpp>
 
@@ -60,7 +60,7 @@ std::vector<axis_level> levels_of(const bound_tensor& t, const any_tensor_view& 
         const bool is_innermost = f + 1 == levels.size() || t.factors[f + 1].axis != factor.axis;
         if (is_innermost) stride = v.strides()[factor.axis];
         levels[f] = {factor.extent, stride};
-        stride *= static_cast<std::ptrdiff_t>(factor.extent);
+        if (__builtin_mul_overflow(stride, factor.extent, &stride)) stride = 0; // of a tensor without elements
         if (const unit_map* map = map_of(f)) {
             levels[f].order = map->permutation().data();
             const auto& scales = factor.axis == 0 ? map->scales() : map->reciprocals();
@@ -68,6 +68,14 @@ std::vector<axis_level> levels_of(const bound_tensor& t, const any_tensor_view& 
         }
     }
     return levels;
+}
+
+/// Throws spec_error or shape_error unless the model has the tensors of the map's spec.
+inline void check_fits(const model_map& map, const model_view& m) {
+    for (const bound_tensor& t : map.spec().tensors())
+        if (m.at(t.name).shape() != t.shape)
+            throw shape_error("shape is " + to_string(m.at(t.name).shape()) + ", the map expects " + to_string(t.shape),
+                              {.tensor = t.name});
 }
 
 /// A tensor of a model as it stands after the map. The map must outlive the result. Identity orders cost nothing.

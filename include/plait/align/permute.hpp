@@ -16,11 +16,7 @@ namespace plait {
 /// dtype_error when a scale would touch elements that are not floating point. Complexity: one pass over the tensors.
 ///     model m = permute(b, al.model(1));   // b in the order of the anchor
 inline model permute(const model_view& source, const model_map& map) {
-    for (const bound_tensor& t : map.spec().tensors())
-        if (source.at(t.name).shape() != t.shape)
-            throw shape_error("shape is " + to_string(source.at(t.name).shape()) + ", the map expects " +
-                                  to_string(t.shape),
-                              {.tensor = t.name});
+    detail::check_fits(map, source);
     model result;
     for (const named_tensor& t : source.tensors()) {
         const gathered_view from = detail::mapped(t, map);

@@ -117,6 +117,9 @@ self_check_result self_check(const permutation_spec& spec, const model_view& m, 
     self_check_result result;
     double largest_output = 0;
     for (double x : expected) largest_output = std::max(largest_output, std::fabs(x));
+    if (largest_output == 0)
+        throw value_error("all outputs of the model as it is are 0, so a change could not be seen; expected other inputs or "
+                          "weights");
     result.allowed_change = options.tolerance * largest_output;
     std::vector<unit_map> unchanged;
     for (const unit_group& g : bound->groups()) {

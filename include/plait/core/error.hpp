@@ -23,9 +23,12 @@ struct location {
 
 namespace detail {
 
-/// The text in quotes; control characters, which would cut or garble a message, as \xNN.
-inline std::string in_quotes(std::string_view s) {
-    std::string result = "\"";
+/// Control characters, which would cut or garble a message, as \xNN; a very long text with its middle left out.
+inline std::string printable(std::string_view s) {
+    constexpr std::size_t longest = 400;
+    if (s.size() > longest)
+        return printable(s.substr(0, longest / 2)) + "..." + printable(s.substr(s.size() - longest / 2));
+    std::string result;
     for (char c : s) {
         const auto code = static_cast<unsigned char>(c);
         if (code >= 0x20 && code != 0x7F) {
@@ -37,12 +40,14 @@ inline std::string in_quotes(std::string_view s) {
             result += digits[code & 15];
         }
     }
-    return result + '"';
+    return result;
 }
+
+inline std::string in_quotes(std::string_view s) { return '"' + printable(s) + '"'; }
 
 /// "a.safetensors, tensor \"fc1.bias\", axis 0"
 inline std::string place(const location& at) {
-    std::string place = at.file;
+    std::string place = printable(at.file);
     const auto append = [&](const std::string& s) { place += (place.empty() ? "" : ", ") + s; };
     if (at.line) append("line " + std::to_string(*at.line));
     if (at.model) append("model " + std::to_string(*at.model));

@@ -102,7 +102,8 @@ private:
         if (level.extent == 1 && !level.scale && !level.order) return;
         if (!levels_.empty() && !level.order && !level.scale) {
             axis_level& last = levels_.back();
-            const bool even = last.stride == level.stride * static_cast<std::ptrdiff_t>(level.extent);
+            std::ptrdiff_t reach = 0;
+            const bool even = !__builtin_mul_overflow(level.stride, level.extent, &reach) && last.stride == reach;
             if (!last.order && !last.scale && even) {
                 last.extent *= level.extent;
                 last.stride = level.stride;

@@ -70,8 +70,8 @@ public:
     using value_type = T;
 
     template <std::convertible_to<T*> Pointer> // not an array, whose size is checked below
-        requires std::is_pointer_v<Pointer>
-    tensor_view(Pointer data, plait::shape s) : tensor_view(data, s, strides::row_major(s)) {}
+        requires std::is_pointer_v<std::remove_cvref_t<Pointer>> || std::is_null_pointer_v<std::remove_cvref_t<Pointer>>
+    tensor_view(Pointer&& data, plait::shape s) : tensor_view(static_cast<T*>(data), s, strides::row_major(s)) {}
 
     tensor_view(T* data, plait::shape s, plait::strides st)
         : data_(data), shape_(std::move(s)), strides_(std::move(st)) {

@@ -26,6 +26,8 @@ inline merge_report merge_to(block_sink& sink, std::span<const model_view> model
     if (order.size() != models.size())
         throw option_error("the alignment is of " + std::to_string(order.size()) + " models, expected " +
                            std::to_string(models.size()));
+    for (std::size_t k = 0; k < models.size(); ++k) check_fits(order.model(k), models[k]);
+    if (base && order.anchor()) check_fits(*order.anchor(), *base);
     const auto read = [&](std::size_t k, const named_tensor& t) {
         if (k < models.size()) return mapped(t, order.model(k));
         return order.anchor() ? mapped(t, *order.anchor()) : gathered_view(t.view);

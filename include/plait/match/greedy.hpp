@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <concepts>
 #include <cstddef>
+#include <functional>
 #include <limits>
 #include <queue>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -42,7 +44,9 @@ private:
         for (std::size_t matched = 0; matched < wanted;) {
             const auto [c, row, column] = queue.top();
             queue.pop();
-            if (column == assignment::unmatched) detail::throw_infeasible(row);
+            if (column == assignment::unmatched)
+                throw value_error("greedy is left with forbidden pairs (infinite costs) alone for row " + std::to_string(row) +
+                                  "; another matcher may find a way");
             if (taken[column]) {
                 queue.push(cheapest_free(row));
                 continue;

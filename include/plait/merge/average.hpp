@@ -3,7 +3,6 @@
 #include <plait/merge/merge_method.hpp>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <concepts>
 #include <cstddef>
@@ -17,7 +16,7 @@ namespace plait {
 
 /// The weighted mean of the models: sum(w_k x_k) / sum(w_k); without weights sum(x_k) / N.
 ///
-/// Sums are kept in double and rounded once. Elements that are equal in all models come back unchanged, bit for bit.
+/// Sums are kept in double and rounded once. Elements that are equal in all models come back unchanged.
 /// Throws option_error unless there are no weights or one per model, all finite and with a sum other than 0.
 ///     fuse(models, average{.weights = {.4, .3, .3}})
 struct average {
@@ -56,12 +55,16 @@ struct average {
                     for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += weights[k] * static_cast<double>(x[i]);
             }
             // Multiplying is exact for powers of two, and several times faster.
-            if (const double reciprocal = 1 / divisor; std::has_single_bit(static_cast<std::size_t>(divisor)) &&
-                                                       static_cast<double>(static_cast<std::size_t>(divisor)) == divisor)
-                for (double& s : sum) s *= reciprocal;
+            if (is_power_of_two(divisor))
+                for (double& s : sum) s *= 1 / divisor;
             else
                 for (double& s : sum) s /= divisor;
             if (keeps_equal_) restore_equal(b, first, sum);
+        }
+
+        static bool is_power_of_two(double x) {
+            int exponent = 0;
+            return std::frexp(x, &exponent) == 0.5 && exponent > -1000 && exponent < 1000;
         }
 
         // The plain mean of floats needs no look: rounding to float absorbs the error of the double sum. Weights may cancel.
@@ -93,7 +96,13 @@ struct average {
         if (sum == 0 || !std::isfinite(sum))
             throw option_error("the weights of average sum to " + std::to_string(sum) +
                                ", expected another number than 0; or .normalize = false");
-        return {weights, sum, true};
+        // An exact factor that keeps products of huge or tiny weights in range.
+        const double largest = std::fabs(*std::ranges::max_element(weights, {}, [](double w) { return std::fabs(w); }));
+        int exponent = 0;
+        std::frexp(largest, &exponent);
+        std::vector<double> scaled = weights;
+        for (double& w : scaled) w = std::ldexp(w, -exponent);
+        return {std::move(scaled), std::ldexp(sum, -exponent), true};
     }
 };
 

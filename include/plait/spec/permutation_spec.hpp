@@ -33,6 +33,7 @@ constexpr std::string_view fault_of_name(std::string_view pattern) {
     if (open != std::string_view::npos && pattern.find(':', open) < pattern.find('}', open))
         return "captures that name a group are not supported yet";
     if (!has_well_formed_captures(pattern)) return "a tensor name has a malformed capture";
+    if (pattern.find("}{") != std::string_view::npos) return "a tensor name has two captures with nothing between them";
     return {};
 }
 

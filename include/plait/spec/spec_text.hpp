@@ -2,14 +2,14 @@
 
 #include <plait/spec/permutation_spec.hpp>
 
-#include <cerrno>
+#include <algorithm>
 #include <cstddef>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -111,12 +111,13 @@ inline permutation_spec parse_spec(std::string_view text, const std::string& fil
 
 /// parse_spec of a file. Throws io_error when it cannot be read.
 inline permutation_spec load_spec(const std::filesystem::path& path) {
+    std::error_code fault;
+    if (!std::filesystem::is_regular_file(path, fault))
+        throw io_error("cannot read the spec: " + (fault ? fault.message() : std::string("it is not a file")),
+                       {.file = path.string()});
     std::ifstream in(path, std::ios::binary);
-    std::string text;
-    if (in && !std::filesystem::is_directory(path)) text.assign(std::istreambuf_iterator<char>(in), {});
-    else if (in) errno = EISDIR;
-    if (!in || std::filesystem::is_directory(path))
-        throw io_error("cannot read the spec: " + std::string(std::strerror(errno)), {.file = path.string()});
+    const std::string text{std::istreambuf_iterator<char>(in), {}};
+    if (!in) throw io_error("cannot read the spec", {.file = path.string()});
     return parse_spec(text, path.string());
 }
 
