@@ -22,9 +22,8 @@ namespace plait {
 ///     xt::xtensor<float, 2> w = ...;
 ///     model_view m = {{"fc1.weight", w}, {"fc1.bias", b}};
 template <class Container>
-    requires xt::is_xexpression<Container>::value && xt::has_data_interface<Container>::value &&
-             xt::has_strides<Container>::value
-struct tensor_adapter<Container> {
+requires xt::is_xexpression<Container>::value && xt::has_data_interface<Container>::value && xt::has_strides<
+    Container>::value struct tensor_adapter<Container> {
     static auto data(auto& c) { return c.data() + c.data_offset(); }
 
     static plait::shape shape(const Container& c) {

@@ -28,8 +28,7 @@ alignment align_to(const model_view& anchor, model_list models, const A& strateg
     return strategy.align(&anchor, std::span(models.begin(), models.size()), options);
 }
 template <model_range Models, alignment_strategy A>
-alignment align_to(const model_view& anchor, const Models& models, const A& strategy,
-                   const run_options& options = {}) {
+alignment align_to(const model_view& anchor, const Models& models, const A& strategy, const run_options& options = {}) {
     const auto views = detail::views_of(models);
     return strategy.align(&anchor, std::span<const model_view>(views), options);
 }

@@ -70,8 +70,8 @@ public:
 private:
     const entry& at(std::size_t k) const {
         if (k < entries_.size()) return entries_[k];
-        throw option_error("the alignment has " + std::to_string(entries_.size()) + " models, there is no model " +
-                           std::to_string(k));
+        throw option_error("the alignment has " + std::to_string(entries_.size()) + " models, there is no model "
+                           + std::to_string(k));
     }
 
     std::shared_ptr<const bound_spec> spec_;
@@ -83,12 +83,12 @@ struct alignment_part {}; ///< marks the parts of a policy that align
 
 /// A part of a policy that aligns models. `anchor` is null when the first model is the anchor.
 template <class A>
-concept alignment_strategy =
-    std::copy_constructible<A> &&
-    requires(const A& strategy, const model_view* anchor, std::span<const model_view> models, const run_options& o) {
-        requires std::same_as<typename A::part, alignment_part>;
-        { strategy.align(anchor, models, o) } -> std::same_as<alignment>;
-    };
+concept alignment_strategy = std::copy_constructible<A> && requires(const A& strategy, const model_view* anchor,
+                                                                    std::span<const model_view> models,
+                                                                    const run_options& o) {
+    requires std::same_as<typename A::part, alignment_part>;
+    { strategy.align(anchor, models, o) } -> std::same_as<alignment>;
+};
 
 /// Leaves every model as it is: the default of a policy without an alignment.
 struct unaligned {

@@ -16,8 +16,8 @@
 namespace plait::detail {
 
 /// Whether a scale of a unit can move from its writers to its readers: all tensors are floating point, and every vector
-/// of the group must be the bias of one writer. The running statistics of a normalisation would be a second vector, which
-/// a scale leaves wrong.
+/// of the group must be the bias of one writer. The running statistics of a normalisation would be a second vector,
+/// which a scale leaves wrong.
 inline bool can_scale(const bound_spec& spec, const unit_group& group, const model_view& model) {
     std::size_t writers = 0;
     std::size_t vectors = 0;
@@ -39,14 +39,15 @@ inline bool can_scale(const bound_spec& spec, const unit_group& group, const mod
 /// the groups repeat until no scale moves by more than 1e-6. Units with nothing on one side stay as they are.
 class balancer {
 public:
-    /// Throws spec_error when the spec calls a group relu whose units cannot be scaled, option_error when it calls none so.
-    balancer(std::shared_ptr<const bound_spec> spec, const model_view& model)
-        : spec_(std::move(spec)), model_(model) {
+    /// Throws spec_error when the spec calls a group relu whose units cannot be scaled, option_error when it calls none
+    /// so.
+    balancer(std::shared_ptr<const bound_spec> spec, const model_view& model) : spec_(std::move(spec)), model_(model) {
         for (const unit_group& g : spec_->groups()) {
             if (g.activation == activation::relu && !can_scale(*spec_, g, model))
-                throw spec_error("balance cannot scale the units of group " + in_quotes(g.name) +
-                                 ": floating point, a writer, a reader and at most one vector per writer are expected; "
-                                 "call the group opaque when a normalisation stands between");
+                throw spec_error(
+                    "balance cannot scale the units of group " + in_quotes(g.name)
+                    + ": floating point, a writer, a reader and at most one vector per writer are expected; "
+                      "call the group opaque when a normalisation stands between");
             scales_.emplace_back(g.size, 1.0);
         }
         if (std::ranges::find(spec_->groups(), activation::relu, &unit_group::activation) == spec_->groups().end())

@@ -50,7 +50,11 @@ public:
     };
 
     coordinate_descent(const pair_objective<F>& objective, const assign_function<F>& assign, std::size_t threads)
-        : objective_(objective), spec_(objective.spec()), assign_(assign), threads_(threads), norms_(spec_.groups().size()) {}
+        : objective_(objective),
+          spec_(objective.spec()),
+          assign_(assign),
+          threads_(threads),
+          norms_(spec_.groups().size()) {}
 
     /// Every unit where the file has it.
     result identity_start() const {
@@ -70,7 +74,8 @@ public:
 
     /// Fixed axes are resolved. The group with the largest share of its parameters between resolved axes is matched on
     /// those parameters alone and is resolved in turn. The result does not depend on the model's order of units.
-    /// With `evidence::soft` a match counts in the next groups by how certain it is, so that wrong pairs mislead them less.
+    /// With `evidence::soft` a match counts in the next groups by how certain it is, so that wrong pairs mislead them
+    /// less.
     result anchored_start(evidence kind) {
         result r = identity_start();
         std::vector<bool> resolved(r.state.size());
@@ -140,26 +145,28 @@ private:
         });
     }
 
-    // Turns products into costs and solves the assignment. Throws value_error when float or double cannot hold the products.
+    // Turns products into costs and solves the assignment. Throws value_error when float or double cannot hold the
+    // products.
     permutation match(std::size_t g, const matrix<F>& products, result& r) {
         const std::string& group = spec_.groups()[g].name;
         bool all_zero = true;
         for (std::size_t i = 0; i < products.view().rows(); ++i) {
             for (F& x : products.view().row(i)) {
                 if (!std::isfinite(x))
-                    throw value_error("the weights of group " + in_quotes(group) + " are too large: their products are " +
-                                      "not finite in " + (std::same_as<F, float> ? "float" : "double"));
+                    throw value_error("the weights of group " + in_quotes(group) + " are too large: their products are "
+                                      + "not finite in " + (std::same_as<F, float> ? "float" : "double"));
                 all_zero = all_zero && x == 0;
                 x = -x;
             }
         }
         if (all_zero && has_tiny_weights(g))
-            throw value_error("the weights of group " + in_quotes(group) + " are too small: all their products are 0 in " +
-                              (std::same_as<F, float> ? "float" : "double"));
+            throw value_error("the weights of group " + in_quotes(group)
+                              + " are too small: all their products are 0 in "
+                              + (std::same_as<F, float> ? "float" : "double"));
         assignment found = assign_(products.view());
         if (found.columns.size() != r.state[g].size())
-            throw shape_error("the matcher assigned " + std::to_string(found.columns.size()) + " rows, expected " +
-                              std::to_string(r.state[g].size()));
+            throw shape_error("the matcher assigned " + std::to_string(found.columns.size()) + " rows, expected "
+                              + std::to_string(r.state[g].size()));
         r.gaps[g] = found.gap;
         try {
             return permutation(std::move(found.columns));
@@ -248,15 +255,15 @@ private:
 
     bool leans_on_soft(std::size_t g, const std::vector<soft_map<F>>& soft) const {
         return std::ranges::any_of(spec_.groups()[g].uses, [&](const auto& use) {
-            return std::ranges::any_of(spec_.tensors()[use.tensor].factors, [&](const bound_factor& f) {
-                return f.group && !soft[*f.group].is_certain();
-            });
+            return std::ranges::any_of(spec_.tensors()[use.tensor].factors,
+                                       [&](const bound_factor& f) { return f.group && !soft[*f.group].is_certain(); });
         });
     }
 
     // Whether a tensor stands between the group and one that is not resolved.
     bool has_open_neighbour(std::size_t g, const std::vector<bool>& resolved) const {
-        return std::ranges::any_of(spec_.groups()[g].uses, [&](const auto& use) { return !is_resolved(use, resolved); });
+        return std::ranges::any_of(spec_.groups()[g].uses,
+                                   [&](const auto& use) { return !is_resolved(use, resolved); });
     }
 
     void mark_neighbours(std::size_t g, std::vector<bool>& stale) const {

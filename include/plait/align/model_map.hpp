@@ -21,13 +21,13 @@ public:
     model_map(std::shared_ptr<const bound_spec> spec, std::vector<unit_map> maps)
         : spec_(std::move(spec)), maps_(std::move(maps)) {
         if (maps_.size() != spec_->groups().size())
-            throw shape_error(std::to_string(maps_.size()) + " unit maps, expected one for each of " +
-                              std::to_string(spec_->groups().size()) + " groups");
+            throw shape_error(std::to_string(maps_.size()) + " unit maps, expected one for each of "
+                              + std::to_string(spec_->groups().size()) + " groups");
         for (std::size_t g = 0; g < maps_.size(); ++g)
             if (maps_[g].size() != spec_->groups()[g].size)
-                throw shape_error("the map of group " + detail::in_quotes(spec_->groups()[g].name) + " has " +
-                                  std::to_string(maps_[g].size()) + " units, expected " +
-                                  std::to_string(spec_->groups()[g].size));
+                throw shape_error("the map of group " + detail::in_quotes(spec_->groups()[g].name) + " has "
+                                  + std::to_string(maps_[g].size()) + " units, expected "
+                                  + std::to_string(spec_->groups()[g].size));
     }
 
     static model_map identity(std::shared_ptr<const bound_spec> spec) {

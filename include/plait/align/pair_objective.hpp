@@ -30,8 +30,9 @@ public:
         : spec_(own_map.spec()), anchor_map_(anchor_map), own_map_(own_map) {
         for (const bound_tensor& t : spec_.tensors()) {
             tensors_.push_back({anchor.at(t.name), own.at(t.name)});
-            const bool counts = std::ranges::any_of(t.factors, [](const auto& f) { return f.group.has_value(); }) &&
-                                is_floating(tensors_.back().anchor.type()) && is_floating(tensors_.back().own.type());
+            const bool counts = std::ranges::any_of(t.factors, [](const auto& f) { return f.group.has_value(); })
+                                && is_floating(tensors_.back().anchor.type())
+                                && is_floating(tensors_.back().own.type());
             counts_.push_back(counts);
         }
     }
@@ -45,7 +46,8 @@ public:
     void add_products(const unit_group::use& use, std::span<const unit_map> state, matrix_view<F> products,
                       std::size_t threads) const {
         const any_tensor_view& b = tensors_[use.tensor].own;
-        add_gram(unfolded_anchor(use), unfolded(b.type(), b.bytes(), own_levels(use, state, {}), use), products, threads);
+        add_gram(unfolded_anchor(use), unfolded(b.type(), b.bytes(), own_levels(use, state, {}), use), products,
+                 threads);
     }
 
     /// The same, with what is known of the other groups: the model's units weighted by a soft map where one is given.
@@ -78,7 +80,8 @@ public:
     double product(std::size_t tensor, std::span<const unit_map> state) const {
         const bound_tensor& t = spec_.tensors()[tensor];
         const any_tensor_view& b = tensors_[tensor].own;
-        const gathered_view own(b.type(), b.bytes(), levels_of(t, b, [&](std::size_t f) { return map_of(state, t, f); }));
+        const gathered_view own(b.type(), b.bytes(),
+                                levels_of(t, b, [&](std::size_t f) { return map_of(state, t, f); }));
         const any_tensor_view& a = tensors_[tensor].anchor;
         const gathered_view anchor(a.type(), a.bytes(), levels_of(t, a, anchor_maps(t)));
         constexpr std::size_t block = 8192;
@@ -111,7 +114,8 @@ public:
             std::size_t inner = 1;
             for (std::size_t f = use.factor + 1; f < t.factors.size(); ++f) inner *= t.factors[f].extent;
             const auto own_maps = [&](std::size_t f) { return scales_of(own_map_, t, f); };
-            add_unit_squares({anchor.type(), anchor.bytes(), levels_of(t, anchor, anchor_maps(t))}, inner, result.anchor);
+            add_unit_squares({anchor.type(), anchor.bytes(), levels_of(t, anchor, anchor_maps(t))}, inner,
+                             result.anchor);
             add_unit_squares({own.type(), own.bytes(), levels_of(t, own, own_maps)}, inner, result.own);
         }
         for (auto* side : {&result.anchor, &result.own})

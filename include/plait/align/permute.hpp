@@ -11,9 +11,9 @@ namespace plait {
 
 /// A copy of a model with its units mapped: the same function, in another order.
 ///
-/// Elements that no scale touches are copied bit for bit. Throws spec_error or shape_error when a tensor of the map's spec
-/// is missing or has another shape,
-/// dtype_error when a scale would touch elements that are not floating point. Complexity: one pass over the tensors.
+/// Elements that no scale touches are copied bit for bit. Throws spec_error or shape_error when a tensor of the map's
+/// spec is missing or has another shape, dtype_error when a scale would touch elements that are not floating point.
+/// Complexity: one pass over the tensors.
 ///     model m = permute(b, al.model(1));   // b in the order of the anchor
 inline model permute(const model_view& source, const model_map& map) {
     detail::check_fits(map, source);

@@ -11,16 +11,17 @@
 
 namespace plait::detail {
 
-/// For every unit of the anchor a distribution over the units of the model that it may correspond to: what is known of an
-/// order while part of the evidence is missing. Row i belongs to unit i of the anchor; rows and columns sum to about 1.
+/// For every unit of the anchor a distribution over the units of the model that it may correspond to: what is known of
+/// an order while part of the evidence is missing. Row i belongs to unit i of the anchor; rows and columns sum to
+/// about 1.
 template <std::floating_point F>
 class soft_map {
 public:
     soft_map() = default;
 
-    /// From products of units and the order that was matched on them. If those of true pairs lie `signal` above the others,
-    /// which scatter by `noise`, the odds of a pair are exp(product * signal / noise^2); a few rounds of scaling
-    /// (Sinkhorn and Knopp 1967) make them doubly stochastic. Costs are negated products.
+    /// From products of units and the order that was matched on them. If those of true pairs lie `signal` above the
+    /// others, which scatter by `noise`, the odds of a pair are exp(product * signal / noise^2); a few rounds of
+    /// scaling (Sinkhorn and Knopp 1967) make them doubly stochastic. Costs are negated products.
     soft_map(matrix_view<const F> costs, const permutation& matched) : units_(costs.rows()) {
         const std::size_t n = units_;
         double sum = 0;

@@ -21,13 +21,13 @@ namespace plait {
 /// Aligns models by matching the weights that touch each unit group.
 ///
 /// Coordinate descent on sum <anchor, P model>: for one group at a time, build the products of every pair of units from
-/// all tensors that carry the group, solve the assignment, keep it if it gains; repeat until no group changes. Every model
-/// is matched to the anchor: the first model, or the base of task_vectors. f16 and bf16 are widened to float; with any f64
-/// tensor everything is computed in double.
-/// Source: Ainsworth et al. 2023, Algorithm 1; the anchored start and the strict gains are plait's own.
-/// Throws spec_error, shape_error, option_error before any work; value_error on NaN and infinite weights. Not converging
-/// within max_sweeps is a field of the report. Complexity: per sweep one GEMM per (tensor, permuted axis) and one
-/// assignment per group. Same input, same result, whatever the threads; ties go to the lowest index.
+/// all tensors that carry the group, solve the assignment, keep it if it gains; repeat until no group changes. Every
+/// model is matched to the anchor: the first model, or the base of task_vectors. f16 and bf16 are widened to float;
+/// with any f64 tensor everything is computed in double. Source: Ainsworth et al. 2023, Algorithm 1; the anchored start
+/// and the strict gains are plait's own. Throws spec_error, shape_error, option_error before any work; value_error on
+/// NaN and infinite weights. Not converging within max_sweeps is a field of the report. Complexity: per sweep one GEMM
+/// per (tensor, permuted axis) and one assignment per group. Same input, same result, whatever the threads; ties go to
+/// the lowest index.
 ///     model m = fuse({a, b}, weight_matching{spec} | average{});
 template <matcher M = hungarian>
 class weight_matching {
@@ -38,8 +38,7 @@ public:
         : spec_(std::move(spec)), solve_(std::move(solve)), options_(options) {
         detail::check(options_);
     }
-    weight_matching(permutation_spec spec, weight_matching_options options)
-        requires std::default_initializable<M>
+    weight_matching(permutation_spec spec, weight_matching_options options) requires std::default_initializable<M>
         : weight_matching(std::move(spec), M{}, options) {}
 
     const permutation_spec& spec() const { return spec_; }

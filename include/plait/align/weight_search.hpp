@@ -79,8 +79,8 @@ private:
                 const auto bad = std::ranges::find_if(some, [](double x) { return !std::isfinite(x); });
                 if (bad == some.end()) continue;
                 at.tensor = t.name;
-                throw value_error("element " + std::to_string(i + static_cast<std::size_t>(bad - some.begin())) + " is " +
-                                      std::to_string(*bad) + ", expected finite weights to match",
+                throw value_error("element " + std::to_string(i + static_cast<std::size_t>(bad - some.begin())) + " is "
+                                      + std::to_string(*bad) + ", expected finite weights to match",
                                   at);
             }
         }
@@ -116,7 +116,8 @@ private:
             consider(std::move(start), "anchored");
             if (!certain) consider(search.anchored_start(evidence::hard), "anchored, hard");
         }
-        if (options_.start == descent_start::identity || options_.restarts > 0) consider(search.identity_start(), "identity");
+        if (options_.start == descent_start::identity || options_.restarts > 0)
+            consider(search.identity_start(), "identity");
         for (int k = 1; k <= options_.restarts; ++k)
             consider(search.random_start(options_.seed + static_cast<std::uint64_t>(k)), "random " + std::to_string(k));
 

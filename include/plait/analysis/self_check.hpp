@@ -25,7 +25,8 @@ namespace plait {
 template <class F>
 concept forward_pass = requires(const F& forward, const model_view& m) {
     { forward(m) } -> std::ranges::input_range;
-    requires std::convertible_to<std::ranges::range_value_t<decltype(forward(m))>, double>;
+    requires std::convertible_to < std::ranges::range_value_t<decltype(forward(m))>,
+    double > ;
 };
 
 struct self_check_options {
@@ -64,9 +65,15 @@ inline unit_map random_map(const bound_spec& spec, const unit_group& group, cons
         const double sign = random.below(2) ? 1 : -1;
         const double size = std::ldexp(1.0, static_cast<int>(random.below(3)) - 1);
         switch (group.activation) {
-        case activation::relu: s = size; break;
-        case activation::tanh: s = sign; break;
-        default: s = sign * size; break;
+        case activation::relu:
+            s = size;
+            break;
+        case activation::tanh:
+            s = sign;
+            break;
+        default:
+            s = sign * size;
+            break;
         }
     }
     return {std::move(p), std::move(scales)};
@@ -74,19 +81,18 @@ inline unit_map random_map(const bound_spec& spec, const unit_group& group, cons
 
 } // namespace detail
 
-/// Applies random elements of the whole group of a spec to a model and compares the outputs: the first thing to run on a
-/// new architecture.
+/// Applies random elements of the whole group of a spec to a model and compares the outputs: the first thing to run on
+/// a new architecture.
 ///
-/// A wrong spec (a swapped axis, a forgotten boundary, a permuted output) fails loudly: its outputs change by as much as
-/// they are large. Each trial maps every group alone, which tells the wrong ones, and then all at once.
-/// Throws what bind() throws, option_error on options out of range, value_error when the model as it is has no outputs or
-/// outputs that are not finite. Complexity: trials * (groups + 1) forward passes.
+/// A wrong spec (a swapped axis, a forgotten boundary, a permuted output) fails loudly: its outputs change by as much
+/// as they are large. Each trial maps every group alone, which tells the wrong ones, and then all at once. Throws what
+/// bind() throws, option_error on options out of range, value_error when the model as it is has no outputs or outputs
+/// that are not finite. Complexity: trials * (groups + 1) forward passes.
 ///     auto result = self_check(spec, model, [&](const model_view& m) { return run_network(m, inputs); });
 template <forward_pass Forward>
 self_check_result self_check(const permutation_spec& spec, const model_view& m, const Forward& forward,
                              const self_check_options& options = {}) {
-    if (options.trials < 1)
-        throw option_error("trials is " + std::to_string(options.trials) + ", expected 1 or more");
+    if (options.trials < 1) throw option_error("trials is " + std::to_string(options.trials) + ", expected 1 or more");
     if (!(options.tolerance >= 0))
         throw option_error("tolerance is " + std::to_string(options.tolerance) + ", expected 0 or more");
     const auto bound = std::make_shared<const bound_spec>(bind(spec, m));
@@ -103,7 +109,8 @@ self_check_result self_check(const permutation_spec& spec, const model_view& m, 
     if (expected.empty()) throw value_error("the forward pass returned no outputs, expected one or more");
     for (double x : expected)
         if (!std::isfinite(x))
-            throw value_error("the forward pass returned " + std::to_string(x) + " for the model as it is, expected finite outputs");
+            throw value_error("the forward pass returned " + std::to_string(x)
+                              + " for the model as it is, expected finite outputs");
     const auto change_under = [&](std::vector<unit_map> maps) {
         const std::vector<double> found = outputs_of(permute(m, model_map(bound, std::move(maps))));
         double largest = found.size() == expected.size() ? 0 : std::numeric_limits<double>::infinity();
@@ -118,8 +125,9 @@ self_check_result self_check(const permutation_spec& spec, const model_view& m, 
     double largest_output = 0;
     for (double x : expected) largest_output = std::max(largest_output, std::fabs(x));
     if (largest_output == 0)
-        throw value_error("all outputs of the model as it is are 0, so a change could not be seen; expected other inputs or "
-                          "weights");
+        throw value_error(
+            "all outputs of the model as it is are 0, so a change could not be seen; expected other inputs or "
+            "weights");
     result.allowed_change = options.tolerance * largest_output;
     std::vector<unit_map> unchanged;
     for (const unit_group& g : bound->groups()) {

@@ -12,8 +12,7 @@ struct byte_range {
     std::uintptr_t begin;
     std::uintptr_t end;
 
-    explicit byte_range(const any_tensor_view& v)
-        : begin(reinterpret_cast<std::uintptr_t>(v.bytes())), end(begin) {
+    explicit byte_range(const any_tensor_view& v) : begin(reinterpret_cast<std::uintptr_t>(v.bytes())), end(begin) {
         if (v.size() == 0) return;
         if (bits(v.type()) % 8) {
             end += v.size_bytes();

@@ -46,28 +46,11 @@ struct dtype_facts {
     std::string_view name;
     unsigned bits;
 };
-inline constexpr std::array<dtype_facts, 22> dtype_table{{{"BOOL", 8},
-                                                          {"F4", 4},
-                                                          {"F6_E2M3", 6},
-                                                          {"F6_E3M2", 6},
-                                                          {"U8", 8},
-                                                          {"I8", 8},
-                                                          {"F8_E5M2", 8},
-                                                          {"F8_E4M3", 8},
-                                                          {"F8_E8M0", 8},
-                                                          {"F8_E4M3FNUZ", 8},
-                                                          {"F8_E5M2FNUZ", 8},
-                                                          {"I16", 16},
-                                                          {"U16", 16},
-                                                          {"F16", 16},
-                                                          {"BF16", 16},
-                                                          {"I32", 32},
-                                                          {"U32", 32},
-                                                          {"F32", 32},
-                                                          {"C64", 64},
-                                                          {"F64", 64},
-                                                          {"I64", 64},
-                                                          {"U64", 64}}};
+inline constexpr std::array<dtype_facts, 22> dtype_table{
+    {{"BOOL", 8},    {"F4", 4},      {"F6_E2M3", 6}, {"F6_E3M2", 6},     {"U8", 8},          {"I8", 8},
+     {"F8_E5M2", 8}, {"F8_E4M3", 8}, {"F8_E8M0", 8}, {"F8_E4M3FNUZ", 8}, {"F8_E5M2FNUZ", 8}, {"I16", 16},
+     {"U16", 16},    {"F16", 16},    {"BF16", 16},   {"I32", 32},        {"U32", 32},        {"F32", 32},
+     {"C64", 64},    {"F64", 64},    {"I64", 64},    {"U64", 64}}};
 
 } // namespace detail
 
@@ -99,32 +82,42 @@ template <> struct dtype_of<float>    { static constexpr dtype value = dtype::f3
 template <> struct dtype_of<double>   { static constexpr dtype value = dtype::f64; };
 // clang-format on
 template <class T>
-    requires std::integral<T> && (!std::same_as<T, bool>)
-struct dtype_of<T> {
-    static constexpr dtype value = [] {
-        constexpr bool is_signed = std::is_signed_v<T>;
-        switch (sizeof(T)) {
-        case 1: return is_signed ? dtype::i8 : dtype::u8;
-        case 2: return is_signed ? dtype::i16 : dtype::u16;
-        case 4: return is_signed ? dtype::i32 : dtype::u32;
-        default: return is_signed ? dtype::i64 : dtype::u64;
+    requires std::integral<T> &&(!std::same_as<T, bool>)struct dtype_of<T> {
+        static constexpr dtype value = [] {
+            constexpr bool is_signed = std::is_signed_v<T>;
+            switch (sizeof(T)) {
+            case 1:
+                return is_signed ? dtype::i8 : dtype::u8;
+            case 2:
+                return is_signed ? dtype::i16 : dtype::u16;
+            case 4:
+                return is_signed ? dtype::i32 : dtype::u32;
+            default:
+                return is_signed ? dtype::i64 : dtype::u64;
+            }
+        }();
+    };
+
+    template <class T>
+    concept element = requires {
+        dtype_of<std::remove_const_t<T>>::value;
+    };
+
+    /// f(T{}) for the C++ type T of a floating dtype. Throws dtype_error for all others.
+    template <class F>
+    decltype(auto) visit_floating(dtype d, F&& f) {
+        switch (d) {
+        case dtype::f64:
+            return f(double{});
+        case dtype::f16:
+            return f(float16{});
+        case dtype::bf16:
+            return f(bfloat16{});
+        case dtype::f32:
+            return f(float{});
+        default:
+            throw dtype_error("elements are " + std::string(name(d)) + ", expected F64, F32, F16 or BF16");
         }
-    }();
-};
-
-template <class T>
-concept element = requires { dtype_of<std::remove_const_t<T>>::value; };
-
-/// f(T{}) for the C++ type T of a floating dtype. Throws dtype_error for all others.
-template <class F>
-decltype(auto) visit_floating(dtype d, F&& f) {
-    switch (d) {
-    case dtype::f64: return f(double{});
-    case dtype::f16: return f(float16{});
-    case dtype::bf16: return f(bfloat16{});
-    case dtype::f32: return f(float{});
-    default: throw dtype_error("elements are " + std::string(name(d)) + ", expected F64, F32, F16 or BF16");
     }
-}
 
 } // namespace plait

@@ -13,8 +13,8 @@ namespace plait {
 
 /// Where a fault lies; whatever is unknown stays empty.
 struct location {
-    std::string file = {}; ///< or another name of a checkpoint: "the base"
-    std::optional<std::size_t> line = {}; ///< of a text file, from 1
+    std::string file = {};                 ///< or another name of a checkpoint: "the base"
+    std::optional<std::size_t> line = {};  ///< of a text file, from 1
     std::optional<std::size_t> model = {}; ///< position in the list of models
     std::string tensor = {};
     std::optional<std::size_t> axis = {};

@@ -47,9 +47,9 @@ public:
     /// The memory itself when it already is what read<F> would deliver; otherwise null.
     template <class F>
     const F* in_place() const {
-        const bool plain = dtype_ == dtype_of<F>::value && levels_.size() == 1 && levels_[0].stride == 1 &&
-                           !levels_[0].order && !levels_[0].scale &&
-                           reinterpret_cast<std::uintptr_t>(data_) % alignof(F) == 0;
+        const bool plain = dtype_ == dtype_of<F>::value && levels_.size() == 1 && levels_[0].stride == 1
+                           && !levels_[0].order && !levels_[0].scale
+                           && reinterpret_cast<std::uintptr_t>(data_) % alignof(F) == 0;
         return plain ? reinterpret_cast<const F*>(data_) : nullptr;
     }
 
@@ -72,17 +72,20 @@ public:
     void copy(std::size_t first, std::size_t count, std::byte* out) const {
         const auto copy_as = [&]<class T>(T) {
             for_each_run(first, count, [&](std::ptrdiff_t offset, std::size_t begin, std::size_t n, double) {
-                copy_run<T>(offset, begin, n, [out](std::size_t i, T x) {
-                    std::memcpy(out + i * sizeof(T), &x, sizeof(T));
-                });
+                copy_run<T>(offset, begin, n,
+                            [out](std::size_t i, T x) { std::memcpy(out + i * sizeof(T), &x, sizeof(T)); });
                 out += n * sizeof(T);
             });
         };
         switch (bits(dtype_)) {
-        case 8: return copy_as(std::uint8_t{});
-        case 16: return copy_as(std::uint16_t{});
-        case 32: return copy_as(std::uint32_t{});
-        default: return copy_as(std::uint64_t{});
+        case 8:
+            return copy_as(std::uint8_t{});
+        case 16:
+            return copy_as(std::uint16_t{});
+        case 32:
+            return copy_as(std::uint32_t{});
+        default:
+            return copy_as(std::uint64_t{});
         }
     }
 

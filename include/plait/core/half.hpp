@@ -72,9 +72,7 @@ struct bfloat16 {
     bfloat16() = default;
     explicit bfloat16(float f) noexcept : bits(narrow(f)) {}
     explicit bfloat16(double d) noexcept : bfloat16(detail::round_to_odd(d)) {}
-    explicit operator float() const noexcept {
-        return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
-    }
+    explicit operator float() const noexcept { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
     explicit operator double() const noexcept { return static_cast<float>(*this); }
     bool operator==(const bfloat16&) const = default; ///< compares bits
 

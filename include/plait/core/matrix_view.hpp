@@ -22,16 +22,12 @@ public:
     matrix_view(T* data, Rows rows, Cols cols, Ld ld)
         : data_(data), rows_(detail::extent_of(rows)), cols_(detail::extent_of(cols)), ld_(detail::extent_of(ld)) {
         if (rows_ > 1 && ld_ < cols_)
-            throw shape_error("a leading dimension is " + std::to_string(ld_) + ", expected at least " +
-                              std::to_string(cols_) + " columns");
+            throw shape_error("a leading dimension is " + std::to_string(ld_) + ", expected at least "
+                              + std::to_string(cols_) + " columns");
         if (!data_ && rows_ && cols_) throw shape_error("a matrix view has no memory (null pointer)");
     }
 
-    operator matrix_view<const T>() const
-        requires(!std::is_const_v<T>)
-    {
-        return {data_, rows_, cols_, ld_};
-    }
+    operator matrix_view<const T>() const requires(!std::is_const_v<T>) { return {data_, rows_, cols_, ld_}; }
 
     T* data() const { return data_; }
     std::size_t rows() const { return rows_; }

@@ -23,8 +23,8 @@ std::size_t extent_of(I i) {
 inline std::size_t checked_product(std::size_t a, std::size_t b, const char* what) {
     std::size_t product = 0;
     if (__builtin_mul_overflow(a, b, &product))
-        throw shape_error(std::string(what) + " does not fit 64 bits: " + std::to_string(a) + " times " +
-                          std::to_string(b));
+        throw shape_error(std::string(what) + " does not fit 64 bits: " + std::to_string(a) + " times "
+                          + std::to_string(b));
     return product;
 }
 

@@ -17,13 +17,13 @@ public:
 
     aligned_buffer() = default;
     explicit aligned_buffer(std::size_t bytes)
-        : bytes_(bytes ? static_cast<std::byte*>(::operator new(bytes, std::align_val_t{alignment})) : nullptr) {}
+        : bytes_(bytes ? static_cast<std::byte*>(::operator new (bytes, std::align_val_t{alignment})) : nullptr) {}
 
     std::byte* data() const { return bytes_.get(); }
 
 private:
     struct release {
-        void operator()(std::byte* p) const { ::operator delete(p, std::align_val_t{alignment}); }
+        void operator()(std::byte* p) const { ::operator delete (p, std::align_val_t{alignment}); }
     };
     std::unique_ptr<std::byte, release> bytes_;
 };
@@ -35,7 +35,8 @@ public:
     tensor(dtype d, plait::shape s) : dtype_(d), shape_(std::move(s)), bytes_(detail::byte_count(dtype_, shape_)) {}
 
     tensor(const tensor& other) : tensor(other.dtype_, other.shape_) {
-        if (const std::size_t n = detail::byte_count(dtype_, shape_)) std::memcpy(bytes_.data(), other.bytes_.data(), n);
+        if (const std::size_t n = detail::byte_count(dtype_, shape_))
+            std::memcpy(bytes_.data(), other.bytes_.data(), n);
     }
     tensor(tensor&&) noexcept = default;
     tensor& operator=(tensor other) noexcept {

@@ -50,7 +50,8 @@ public:
             if (is_floating(t.view.type())) policy_.method.start({t.name, t.view.shape(), models_.size()});
         if constexpr (is_aligned)
             order_ = policy_.alignment.align(base_of(policy_), models_, part_of(options_, 0, after_alignment));
-        else order_ = alignment(models_.size());
+        else
+            order_ = alignment(models_.size());
     }
 
     void merge_to_sink(block_sink& sink) {
@@ -75,8 +76,10 @@ public:
 
     /// Null when the policy merges the weights themselves.
     static const model_view* base_of(const Policy& policy) {
-        if constexpr (decltype(Policy::space)::deltas) return &policy.space.base();
-        else return nullptr;
+        if constexpr (decltype(Policy::space)::deltas)
+            return &policy.space.base();
+        else
+            return nullptr;
     }
 
     /// Whether what the merge writes is the result; a repair needs the whole model first.
@@ -148,8 +151,10 @@ fusion_report fuse_models_into(Out& out, std::span<const model_view> models, con
     if constexpr (streaming_sink<Out>) {
         stream_sink<Out> sink(out);
         sink.begin(plan);
-        if constexpr (fusion<Policy>::is_final) return fuse_into_sink(sink, models, policy, options);
-        else return fuse_and_deliver(sink, like(plan), models, policy, options);
+        if constexpr (fusion<Policy>::is_final)
+            return fuse_into_sink(sink, models, policy, options);
+        else
+            return fuse_and_deliver(sink, like(plan), models, policy, options);
     } else {
         std::vector<mutable_named_tensor> tensors;
         for (auto&& t : out.tensors()) tensors.push_back(t);
@@ -176,7 +181,8 @@ fused_model fuse(model_list models, const P& policy, const run_options& options 
                                     "task_vectors | method | repair");
     if constexpr (fusion_policy<P>)
         return detail::fuse_models(std::span(models.begin(), models.size()), detail::as_policy(policy), options);
-    else return {};
+    else
+        return {};
 }
 template <model_range Models, class P>
 fused_model fuse(const Models& models, const P& policy, const run_options& options = {}) {
@@ -185,33 +191,40 @@ fused_model fuse(const Models& models, const P& policy, const run_options& optio
     const auto views = detail::views_of(models);
     if constexpr (fusion_policy<P>)
         return detail::fuse_models(std::span<const model_view>(views), detail::as_policy(policy), options);
-    else return {};
+    else
+        return {};
 }
 
-/// Fuses into a file, a model or a trainer's live buffers. Files appear complete or not at all. Buffers that share memory
-/// with an input or the base are overwritten only once the result is complete; others are written as the merge goes.
+/// Fuses into a file, a model or a trainer's live buffers. Files appear complete or not at all. Buffers that share
+/// memory with an input or the base are overwritten only once the result is complete; others are written as the merge
+/// goes.
 ///     auto out = io::create("fused.safetensors");
 ///     fuse_into(out, {a, b}, weight_matching{spec} | average{});
 template <class Out, class P>
 fusion_report fuse_into(Out& out, model_list models, const P& policy, const run_options& options = {}) {
-    static_assert(checkpoint_sink<Out>, "plait: fuse_into(out, models, policy): out is a file that io::create made, a model "
-                                        "or a mutable_model_view, by name");
+    static_assert(checkpoint_sink<Out>,
+                  "plait: fuse_into(out, models, policy): out is a file that io::create made, a model "
+                  "or a mutable_model_view, by name");
     static_assert(fusion_policy<P>, "plait: fuse_into(out, models, policy): a policy is a merge method or alignment | "
                                     "task_vectors | method | repair");
     if constexpr (checkpoint_sink<Out> && fusion_policy<P>)
-        return detail::fuse_models_into(out, std::span(models.begin(), models.size()), detail::as_policy(policy), options);
-    else return {};
+        return detail::fuse_models_into(out, std::span(models.begin(), models.size()), detail::as_policy(policy),
+                                        options);
+    else
+        return {};
 }
 template <class Out, model_range Models, class P>
 fusion_report fuse_into(Out& out, const Models& models, const P& policy, const run_options& options = {}) {
-    static_assert(checkpoint_sink<Out>, "plait: fuse_into(out, models, policy): out is a file that io::create made, a model "
-                                        "or a mutable_model_view, by name");
+    static_assert(checkpoint_sink<Out>,
+                  "plait: fuse_into(out, models, policy): out is a file that io::create made, a model "
+                  "or a mutable_model_view, by name");
     static_assert(fusion_policy<P>, "plait: fuse_into(out, models, policy): a policy is a merge method or alignment | "
                                     "task_vectors | method | repair");
     const auto views = detail::views_of(models);
     if constexpr (checkpoint_sink<Out> && fusion_policy<P>)
         return detail::fuse_models_into(out, std::span<const model_view>(views), detail::as_policy(policy), options);
-    else return {};
+    else
+        return {};
 }
 
 } // namespace plait

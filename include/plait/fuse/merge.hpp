@@ -24,8 +24,8 @@ inline merge_report merge_to(block_sink& sink, std::span<const model_view> model
                              const alignment& order, const any_method& method, const run_options& options) {
     check_same_tensors(models, base);
     if (order.size() != models.size())
-        throw option_error("the alignment is of " + std::to_string(order.size()) + " models, expected " +
-                           std::to_string(models.size()));
+        throw option_error("the alignment is of " + std::to_string(order.size()) + " models, expected "
+                           + std::to_string(models.size()));
     for (std::size_t k = 0; k < models.size(); ++k) check_fits(order.model(k), models[k]);
     if (base && order.anchor()) check_fits(*order.anchor(), *base);
     const auto read = [&](std::size_t k, const named_tensor& t) {
@@ -45,7 +45,8 @@ inline model like(std::span<const named_tensor> plan) {
 template <merge_method M>
 model merge_models(std::span<const model_view> models, const alignment& order, const M& method,
                    const run_options& options) {
-    static_assert(!wants_deltas<M>, "plait: this method merges task vectors: write fuse(models, task_vectors{base} | method{...})");
+    static_assert(!wants_deltas<M>,
+                  "plait: this method merges task vectors: write fuse(models, task_vectors{base} | method{...})");
     check_same_tensors(models);
     model result = like(models[0].tensors());
     memory_sink sink(result.tensors());

@@ -36,12 +36,16 @@ struct opening {
 };
 
 template <class T>
-concept any_policy = requires { typename T::policy_tag; };
+concept any_policy = requires {
+    typename T::policy_tag;
+};
 template <class T>
-concept any_opening = requires { typename T::opening_tag; };
+concept any_opening = requires {
+    typename T::opening_tag;
+};
 template <class T>
-concept policy_piece = alignment_strategy<T> || weight_space<T> || repair_step<T> || merge_method<T> || any_policy<T> ||
-                       any_opening<T>;
+concept policy_piece =
+    alignment_strategy<T> || weight_space<T> || repair_step<T> || merge_method<T> || any_policy<T> || any_opening<T>;
 template <class T>
 inline constexpr bool never = false;
 
@@ -86,15 +90,15 @@ constexpr auto operator|(L left, R right) {
     } else if constexpr (any_policy<L> && repair_step<R>) {
         static_assert(std::same_as<decltype(left.repair), no_repair>, "plait: a policy has one repair");
         return make_policy(std::move(left.alignment), std::move(left.space), std::move(left.method), std::move(right));
-    } else if constexpr ((merge_method<L> || any_policy<L>) && (alignment_strategy<R> || any_opening<R>)) {
+    } else if constexpr ((merge_method<L> || any_policy<L>)&&(alignment_strategy<R> || any_opening<R>)) {
         static_assert(detail::never<L>, "plait: align before you merge: write weight_matching{spec} | average{}");
     } else if constexpr (merge_method<L> && weight_space<R>) {
         static_assert(detail::never<L>,
                       "plait: task_vectors{base} stands before the method: write task_vectors{base} | ties{...}");
-    } else if constexpr ((merge_method<L> || any_policy<L>) && merge_method<R>) {
+    } else if constexpr ((merge_method<L> || any_policy<L>)&&merge_method<R>) {
         static_assert(detail::never<L>, "plait: a policy has one merge method; to mix methods over tensors write "
                                         "by_name(on(glob, method), ...)");
-    } else if constexpr ((alignment_strategy<L> || weight_space<L>) && repair_step<R>) {
+    } else if constexpr ((alignment_strategy<L> || weight_space<L>)&&repair_step<R>) {
         static_assert(detail::never<L>, "plait: a repair follows a merge method: write weight_matching{spec} | "
                                         "average{} | rescale_activations{spec, probe}");
     } else {

@@ -2,14 +2,14 @@
 
 #include <plait/core/error.hpp>
 
+#include <unistd.h>
+
 #include <cerrno>
 #include <filesystem>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
-
-#include <unistd.h>
 
 namespace plait::io::detail {
 

@@ -2,15 +2,15 @@
 
 #include <plait/io/file_descriptor.hpp>
 
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
 #include <cstddef>
 #include <filesystem>
 #include <memory>
 #include <span>
 #include <utility>
-
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 
 namespace plait::io {
 

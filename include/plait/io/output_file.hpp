@@ -2,6 +2,9 @@
 
 #include <plait/io/file_descriptor.hpp>
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -11,9 +14,6 @@
 #include <span>
 #include <string>
 #include <utility>
-
-#include <fcntl.h>
-#include <sys/stat.h>
 
 namespace plait::io {
 

@@ -60,11 +60,13 @@ inline std::size_t header_length(std::string_view file, const std::string& name)
     std::uint64_t length = 0;
     for (std::size_t i = length_size; i-- > 0;) length = length << 8 | static_cast<unsigned char>(file[i]);
     if (length > header_limit)
-        fail("the header is said to have " + std::to_string(length) + " bytes, expected at most " +
-             std::to_string(header_limit), true);
+        fail("the header is said to have " + std::to_string(length) + " bytes, expected at most "
+                 + std::to_string(header_limit),
+             true);
     if (length > file.size() - length_size)
-        fail("the header is said to have " + std::to_string(length) + " bytes, but only " +
-             std::to_string(file.size() - length_size) + " follow", false);
+        fail("the header is said to have " + std::to_string(length) + " bytes, but only "
+                 + std::to_string(file.size() - length_size) + " follow",
+             false);
     return length;
 }
 
@@ -87,12 +89,12 @@ inline std::size_t byte_count(const safetensors_entry& e, const location& at) {
     bool fits = true;
     for (const std::size_t extent : e.shape) fits = fits && !__builtin_mul_overflow(n, extent, &n);
     if (!fits || __builtin_mul_overflow(n, bits(e.type), &n))
-        throw io_error("shape " + excerpt(to_string(e.shape)) + " of " + std::string(name(e.type)) +
-                           " is too large, expected less than 2^64 bits",
+        throw io_error("shape " + excerpt(to_string(e.shape)) + " of " + std::string(name(e.type))
+                           + " is too large, expected less than 2^64 bits",
                        at);
     if (n % 8 != 0)
-        throw io_error("shape " + excerpt(to_string(e.shape)) + " of " + std::string(name(e.type)) +
-                           " ends inside a byte, expected a multiple of 8 bits",
+        throw io_error("shape " + excerpt(to_string(e.shape)) + " of " + std::string(name(e.type))
+                           + " ends inside a byte, expected a multiple of 8 bits",
                        at);
     return n / 8;
 }
@@ -105,18 +107,18 @@ inline void check_offsets(const std::vector<safetensors_entry>& tensors, std::si
         const std::string found = "data_offsets are [" + std::to_string(e.begin) + ", " + std::to_string(e.end) + "]";
         if (e.end < e.begin) throw io_error(found + ", expected an end that is not before the begin", at);
         if (e.begin != expected)
-            throw io_error(found + ", expected a begin of " + std::to_string(expected) +
-                               ": tensors follow each other without hole or overlap",
+            throw io_error(found + ", expected a begin of " + std::to_string(expected)
+                               + ": tensors follow each other without hole or overlap",
                            at);
         if (const std::size_t n = byte_count(e, at); n != e.end - e.begin)
-            throw io_error(found + ", expected " + std::to_string(n) + " bytes for shape " +
-                               excerpt(to_string(e.shape)) + " of " + std::string(name(e.type)),
+            throw io_error(found + ", expected " + std::to_string(n) + " bytes for shape " + excerpt(to_string(e.shape))
+                               + " of " + std::string(name(e.type)),
                            at);
         expected = e.end;
     }
     if (expected != size)
-        throw io_error("the data has " + std::to_string(size) + " bytes, expected " + std::to_string(expected) +
-                           (size < expected ? ": the file is cut off" : ": the end of the last tensor"),
+        throw io_error("the data has " + std::to_string(size) + " bytes, expected " + std::to_string(expected)
+                           + (size < expected ? ": the file is cut off" : ": the end of the last tensor"),
                        {.file = file});
 }
 

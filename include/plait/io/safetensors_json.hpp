@@ -50,9 +50,12 @@ public:
     // Only called for numbers with a minus sign, -0 among them.
     bool number_integer(std::int64_t i) { return other(i == 0 ? "-0" : std::to_string(i)); }
     bool number_unsigned(std::uint64_t i) {
-        if (top() == place::shape) entry_.shape->push_back(i);
-        else if (top() == place::offsets && entry_.offsets->size() < 2) entry_.offsets->push_back(i);
-        else return other(std::to_string(i));
+        if (top() == place::shape)
+            entry_.shape->push_back(i);
+        else if (top() == place::offsets && entry_.offsets->size() < 2)
+            entry_.offsets->push_back(i);
+        else
+            return other(std::to_string(i));
         return true;
     }
     // Fractions, exponents, and integers of 2^64 or more.
@@ -85,8 +88,10 @@ public:
             if (inside(place::root)) name_ = k;
             fail("the key " + in_quotes(k) + " stands twice in one object, expected once");
         }
-        if (inside(place::root)) name_ = k;
-        else if (!inside(place::ignored)) key_ = k;
+        if (inside(place::root))
+            name_ = k;
+        else if (!inside(place::ignored))
+            key_ = k;
         return true;
     }
     bool end_object() {
@@ -171,23 +176,34 @@ private:
 
     std::string subject() const {
         switch (top()) {
-        case place::document: return "the header";
-        case place::root: return name_ == metadata_key ? name_ : "the entry";
-        case place::metadata: return "the metadata value of " + in_quotes(key_);
-        case place::shape: return "an extent";
-        case place::offsets: return entry_.offsets->size() < 2 ? "an offset" : "the third of data_offsets";
-        default: return key_;
+        case place::document:
+            return "the header";
+        case place::root:
+            return name_ == metadata_key ? name_ : "the entry";
+        case place::metadata:
+            return "the metadata value of " + in_quotes(key_);
+        case place::shape:
+            return "an extent";
+        case place::offsets:
+            return entry_.offsets->size() < 2 ? "an offset" : "the third of data_offsets";
+        default:
+            return key_;
         }
     }
     std::string expected() const {
         switch (top()) {
-        case place::document: return "an object";
+        case place::document:
+            return "an object";
         case place::root:
             return name_ == metadata_key ? "an object of strings" : "an object with dtype, shape and data_offsets";
-        case place::metadata: return "a string";
-        case place::offsets: return entry_.offsets->size() < 2 ? "an integer from 0 to 2^64 - 1" : "only two";
-        case place::shape: return "an integer from 0 to 2^64 - 1";
-        default: return key_ == "dtype" ? "a string" : "an array of integers";
+        case place::metadata:
+            return "a string";
+        case place::offsets:
+            return entry_.offsets->size() < 2 ? "an integer from 0 to 2^64 - 1" : "only two";
+        case place::shape:
+            return "an integer from 0 to 2^64 - 1";
+        default:
+            return key_ == "dtype" ? "a string" : "an array of integers";
         }
     }
 

@@ -52,8 +52,8 @@ inline void check_names(std::span<const named_tensor> plan, const std::string& f
 inline std::string json_of(const std::map<std::string, std::string>& metadata, const std::string& file) {
     std::string json = json_string(std::string(metadata_key), {}) + ":{";
     for (const auto& [key, value] : metadata)
-        json += (json.back() == '{' ? "" : ",") + json_string(key, {.file = file}) + ":" +
-                json_string(value, {.file = file});
+        json += (json.back() == '{' ? "" : ",") + json_string(key, {.file = file}) + ":"
+                + json_string(value, {.file = file});
     return json + "}";
 }
 
@@ -69,8 +69,8 @@ inline std::string json_of(const named_tensor& t, std::uint64_t begin, std::uint
 inline std::string framed(std::string json, const std::string& file) {
     json.resize((json.size() + 7) / 8 * 8, ' ');
     if (json.size() > header_limit)
-        throw io_error("the header would have " + std::to_string(json.size()) + " bytes, expected at most " +
-                           std::to_string(header_limit),
+        throw io_error("the header would have " + std::to_string(json.size()) + " bytes, expected at most "
+                           + std::to_string(header_limit),
                        {.file = file});
     std::string length(length_size, '\0');
     for (std::size_t i = 0; i < length_size; ++i) length[i] = static_cast<char>(json.size() >> 8 * i & 0xff);

@@ -50,13 +50,13 @@ public:
     void write(std::size_t tensor, std::size_t offset, std::span<const std::byte> bytes) {
         run& r = running();
         if (tensor >= r.layout.tensors.size())
-            throw shape_error("write() to tensor number " + std::to_string(tensor) + ", expected less than " +
-                                  std::to_string(r.layout.tensors.size()),
+            throw shape_error("write() to tensor number " + std::to_string(tensor) + ", expected less than "
+                                  + std::to_string(r.layout.tensors.size()),
                               place());
         const auto& t = r.layout.tensors[tensor];
         if (offset > t.size || bytes.size() > t.size - offset)
-            throw shape_error("write() of " + std::to_string(bytes.size()) + " bytes at byte " +
-                                  std::to_string(offset) + ", expected to stay inside its " + std::to_string(t.size),
+            throw shape_error("write() of " + std::to_string(bytes.size()) + " bytes at byte " + std::to_string(offset)
+                                  + ", expected to stay inside its " + std::to_string(t.size),
                               place(t.name));
         r.file.write(t.begin + offset, bytes);
         r.written[tensor] += bytes.size();
@@ -67,8 +67,7 @@ public:
         run& r = running();
         for (std::size_t i = 0; i < r.written.size(); ++i)
             if (const auto& t = r.layout.tensors[i]; r.written[i] < t.size)
-                throw io_error(std::to_string(r.written[i]) + " bytes were written, expected " +
-                                   std::to_string(t.size),
+                throw io_error(std::to_string(r.written[i]) + " bytes were written, expected " + std::to_string(t.size),
                                place(t.name));
         r.file.commit();
         r.is_committed = true;

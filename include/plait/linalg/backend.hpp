@@ -1,11 +1,11 @@
 #pragma once
 
 // The one header that calls BLAS: OpenBLAS or another, through the C++ front end that comes with xtensor-blas.
-#include <xtensor-blas/xblas.hpp>
-
 #include <plait/core/error.hpp>
 #include <plait/core/matrix_view.hpp>
 #include <plait/core/parallel.hpp>
+
+#include <xtensor-blas/xblas.hpp>
 
 #include <algorithm>
 #include <concepts>
@@ -49,8 +49,8 @@ private:
 
 inline int blas_extent(std::size_t n) {
     if (n > static_cast<std::size_t>(std::numeric_limits<int>::max()))
-        throw shape_error("a matrix of " + std::to_string(n) + " rows, columns or leading elements, expected at most " +
-                          std::to_string(std::numeric_limits<int>::max()) + " for BLAS");
+        throw shape_error("a matrix of " + std::to_string(n) + " rows, columns or leading elements, expected at most "
+                          + std::to_string(std::numeric_limits<int>::max()) + " for BLAS");
     return static_cast<int>(n);
 }
 
@@ -72,9 +72,9 @@ void multiply_add(op op_a, matrix_view<const T> a, op op_b, matrix_view<const T>
     const std::size_t k = ta ? a.rows() : a.cols();
     const std::size_t n = tb ? b.rows() : b.cols();
     if ((tb ? b.cols() : b.rows()) != k || c.rows() != m || c.cols() != n)
-        throw shape_error("a product of " + std::to_string(m) + " x " + std::to_string(k) + " and " +
-                          std::to_string(tb ? b.cols() : b.rows()) + " x " + std::to_string(n) + " into " +
-                          std::to_string(c.rows()) + " x " + std::to_string(c.cols()) + " does not fit");
+        throw shape_error("a product of " + std::to_string(m) + " x " + std::to_string(k) + " and "
+                          + std::to_string(tb ? b.cols() : b.rows()) + " x " + std::to_string(n) + " into "
+                          + std::to_string(c.rows()) + " x " + std::to_string(c.cols()) + " does not fit");
     if (m == 0 || n == 0 || k == 0) return;
     const auto transpose = [](bool t) { return t ? cxxblas::Trans : cxxblas::NoTrans; };
     const int columns = detail::blas_extent(n);

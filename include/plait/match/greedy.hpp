@@ -45,8 +45,8 @@ private:
             const auto [c, row, column] = queue.top();
             queue.pop();
             if (column == assignment::unmatched)
-                throw value_error("greedy is left with forbidden pairs (infinite costs) alone for row " + std::to_string(row) +
-                                  "; another matcher may find a way");
+                throw value_error("greedy is left with forbidden pairs (infinite costs) alone for row "
+                                  + std::to_string(row) + "; another matcher may find a way");
             if (taken[column]) {
                 queue.push(cheapest_free(row));
                 continue;

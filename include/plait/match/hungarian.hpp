@@ -86,7 +86,8 @@ private:
         }
     }
 
-    // Shortens the way to every open column through `row`; the position of the nearest, a free one if there is a choice.
+    // Shortens the way to every open column through `row`; the position of the nearest, a free one if there is a
+    // choice.
     std::size_t relax(std::size_t row, double reached) {
         const T* costs = cost_.row(row).data();
         const double base = reached - row_duals_[row];

@@ -19,7 +19,7 @@ struct assignment {
     std::vector<std::size_t> columns = {}; ///< of row i; `unmatched` for the rows left over when rows > columns
     double cost = 0;                       ///< sum of the chosen entries
     double gap = 0; ///< cost minus a lower bound of every assignment's cost: 0, up to rounding, proves the optimum
-    std::vector<double> row_duals = {};    ///< u, v with u[i] + v[j] <= cost(i, j); empty when there is no bound
+    std::vector<double> row_duals = {}; ///< u, v with u[i] + v[j] <= cost(i, j); empty when there is no bound
     std::vector<double> column_duals = {};
 };
 
@@ -31,8 +31,8 @@ concept matcher = std::copy_constructible<M> && requires(const M& m, matrix_view
 
 namespace detail {
 
-/// Throws value_error on NaN, on minus infinity, and on finite costs so large that their sums may overflow a double. Plus
-/// infinity forbids a pair.
+/// Throws value_error on NaN, on minus infinity, and on finite costs so large that their sums may overflow a double.
+/// Plus infinity forbids a pair.
 template <std::floating_point T>
 void check_costs(matrix_view<const T> cost) {
     const double largest = std::numeric_limits<double>::max() / 4 / static_cast<double>(cost.rows() + cost.cols() + 1);
@@ -40,18 +40,18 @@ void check_costs(matrix_view<const T> cost) {
         for (std::size_t j = 0; j < cost.cols(); ++j) {
             const T c = cost(i, j);
             if (c != c || c == -std::numeric_limits<T>::infinity())
-                throw value_error("the cost of row " + std::to_string(i) + ", column " + std::to_string(j) + " is " +
-                                  (c != c ? "NaN" : "minus infinity") + ", expected a number or plus infinity");
+                throw value_error("the cost of row " + std::to_string(i) + ", column " + std::to_string(j) + " is "
+                                  + (c != c ? "NaN" : "minus infinity") + ", expected a number or plus infinity");
             if (std::isfinite(c) && std::fabs(static_cast<double>(c)) > largest)
-                throw value_error("the cost of row " + std::to_string(i) + ", column " + std::to_string(j) +
-                                  " is too large for sums of doubles");
+                throw value_error("the cost of row " + std::to_string(i) + ", column " + std::to_string(j)
+                                  + " is too large for sums of doubles");
         }
     }
 }
 
 [[noreturn]] inline void throw_infeasible(std::size_t row) {
-    throw value_error("no assignment avoids the forbidden pairs (infinite costs); row " + std::to_string(row) +
-                      " cannot be matched");
+    throw value_error("no assignment avoids the forbidden pairs (infinite costs); row " + std::to_string(row)
+                      + " cannot be matched");
 }
 
 } // namespace detail

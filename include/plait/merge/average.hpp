@@ -67,7 +67,8 @@ struct average {
             return std::frexp(x, &exponent) == 0.5 && exponent > -1000 && exponent < 1000;
         }
 
-        // The plain mean of floats needs no look: rounding to float absorbs the error of the double sum. Weights may cancel.
+        // The plain mean of floats needs no look: rounding to float absorbs the error of the double sum. Weights may
+        // cancel.
         template <std::floating_point F>
         void restore_equal(const block<F>& b, std::size_t first, std::span<double> sum) const {
             if (std::same_as<F, float> && weights.empty()) return;
@@ -84,8 +85,8 @@ struct average {
     run start(const tensor_context& context) const {
         if (weights.empty()) return {{}, static_cast<double>(context.models), true};
         if (weights.size() != context.models)
-            throw option_error("average has " + std::to_string(weights.size()) + " weights for " +
-                               std::to_string(context.models) + " models, expected one per model");
+            throw option_error("average has " + std::to_string(weights.size()) + " weights for "
+                               + std::to_string(context.models) + " models, expected one per model");
         double sum = 0;
         for (double w : weights) {
             if (!std::isfinite(w))
@@ -94,8 +95,8 @@ struct average {
         }
         if (!normalize) return {weights, 1, false};
         if (sum == 0 || !std::isfinite(sum))
-            throw option_error("the weights of average sum to " + std::to_string(sum) +
-                               ", expected another number than 0; or .normalize = false");
+            throw option_error("the weights of average sum to " + std::to_string(sum)
+                               + ", expected another number than 0; or .normalize = false");
         // An exact factor that keeps products of huge or tiny weights in range.
         const double largest = std::fabs(*std::ranges::max_element(weights, {}, [](double w) { return std::fabs(w); }));
         int exponent = 0;

@@ -75,16 +75,16 @@ public:
                 if (method.integers == integer_policy::must_be_equal && !all_equal(input))
                     unequal += (unequal.empty() ? "" : ", ") + in_quotes(t.name);
                 if (const dtype wanted = output_type(inputs_.size()); wanted != t.view.type())
-                    throw dtype_error("the tensor is copied and the output holds " + std::string(name(wanted)) +
-                                          ", expected " + std::string(name(t.view.type())),
+                    throw dtype_error("the tensor is copied and the output holds " + std::string(name(wanted))
+                                          + ", expected " + std::string(name(t.view.type())),
                                       {.tensor = t.name});
             }
             inputs_.push_back(std::move(input));
         }
         if (!unequal.empty())
             throw dtype_error("these tensors are not floating point and differ between the models, expected equal "
-                              "values, or " + std::string(method.name) +
-                              "{.integers = integer_policy::take_first}: " + unequal);
+                              "values, or "
+                              + std::string(method.name) + "{.integers = integer_policy::take_first}: " + unequal);
     }
 
     merge_report run() {
@@ -100,9 +100,12 @@ public:
         progress done(options_, tasks.size());
         parallel_for(tasks.size(), threads_, [&](std::size_t i) {
             const task& t = tasks[i];
-            if (!runs_[t.tensor]) copy(t.tensor, t.first, t.count);
-            else if (inputs_[t.tensor].needs_double()) merge<double>(t.tensor, t.first, t.count);
-            else merge<float>(t.tensor, t.first, t.count);
+            if (!runs_[t.tensor])
+                copy(t.tensor, t.first, t.count);
+            else if (inputs_[t.tensor].needs_double())
+                merge<double>(t.tensor, t.first, t.count);
+            else
+                merge<float>(t.tensor, t.first, t.count);
             done.advance();
         });
         sink_.commit();
@@ -144,8 +147,7 @@ private:
         std::vector<std::byte> spare(std::min(count, block_elements) * width);
         for (std::size_t i = first; i < first + count; i += block_elements) {
             const std::size_t n = std::min(block_elements, first + count - i);
-            write(tensor, i * width, std::span(spare).first(n * width),
-                  [&](std::byte* to) { from.copy(i, n, to); });
+            write(tensor, i * width, std::span(spare).first(n * width), [&](std::byte* to) { from.copy(i, n, to); });
         }
     }
 

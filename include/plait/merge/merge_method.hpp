@@ -44,10 +44,12 @@ concept merge_method = std::copy_constructible<M> && requires(const M& method, c
 
 /// Methods that merge task vectors say so: static constexpr bool needs_deltas = true.
 template <class M>
-concept wants_deltas = requires { requires M::needs_deltas; };
+concept wants_deltas = requires {
+    requires M::needs_deltas;
+};
 
-/// What becomes of tensors that are not floating point when they differ between the models. A method may offer the choice
-/// as a member `integers`; without one they must be equal.
+/// What becomes of tensors that are not floating point when they differ between the models. A method may offer the
+/// choice as a member `integers`; without one they must be equal.
 enum class integer_policy { must_be_equal, take_first };
 
 } // namespace plait

@@ -89,8 +89,8 @@ public:
             used[*it] = true;
             const mutable_named_tensor& target = tensors_[*it];
             if (target.view.shape() != view.shape())
-                fault(name, "the output has shape " + to_string(target.view.shape()) + ", expected " +
-                                to_string(view.shape()));
+                fault(name, "the output has shape " + to_string(target.view.shape()) + ", expected "
+                                + to_string(view.shape()));
             check_target(target, view.type());
             targets_.push_back(target.view);
         }
@@ -99,8 +99,8 @@ public:
             if (tensors_[i].view.size() == 0) continue;
             const auto [other, is_new] = at.emplace(tensors_[i].view.bytes(), i);
             if (!is_new)
-                fault(tensors_[i].name, "the output begins at the memory of tensor " +
-                                            in_quotes(tensors_[other->second].name) + ", expected memory of its own");
+                fault(tensors_[i].name, "the output begins at the memory of tensor "
+                                            + in_quotes(tensors_[other->second].name) + ", expected memory of its own");
         }
         for (std::size_t i = 0; i < used.size(); ++i)
             if (!used[i]) fault(tensors_[i].name, "the output has this tensor, but the models do not");
@@ -131,7 +131,8 @@ public:
     /// Tensors as those of the plan, in the element types of the targets, to be filled in their stead.
     model staged(std::span<const named_tensor> plan) const {
         model result;
-        for (std::size_t t = 0; t < plan.size(); ++t) result.add(plan[t].name, targets_[t].type(), plan[t].view.shape());
+        for (std::size_t t = 0; t < plan.size(); ++t)
+            result.add(plan[t].name, targets_[t].type(), plan[t].view.shape());
         return result;
     }
 
@@ -155,8 +156,8 @@ private:
     static void check_target(const mutable_named_tensor& t, dtype source) {
         const mutable_any_tensor_view& v = t.view;
         if (v.type() != source && !(is_floating(v.type()) && is_floating(source)))
-            throw dtype_error("the output holds " + std::string(name(v.type())) + ", expected " +
-                                  std::string(name(source)),
+            throw dtype_error("the output holds " + std::string(name(v.type())) + ", expected "
+                                  + std::string(name(source)),
                               {.tensor = t.name});
         for (std::size_t axis = 0; axis < v.shape().rank(); ++axis)
             if (v.strides()[axis] == 0 && v.shape()[axis] > 1)

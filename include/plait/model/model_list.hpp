@@ -13,10 +13,11 @@ namespace plait {
 /// Models of any kinds in braces: {trainer, io::open("a.safetensors"), b}.
 using model_list = std::initializer_list<model_view>;
 
-/// A range of models of one kind: a vector of model, of model_view, of safetensors_file. Elements that are references are borrowed, values taken over.
+/// A range of models of one kind: a vector of model, of model_view, of safetensors_file. Elements that are references
+/// are borrowed, values taken over.
 template <class R>
-concept model_range = std::ranges::forward_range<const R> &&
-                      std::convertible_to<std::ranges::range_reference_t<const R>, model_view>;
+concept model_range =
+    std::ranges::forward_range<const R> && std::convertible_to<std::ranges::range_reference_t<const R>, model_view>;
 
 namespace detail {
 

@@ -25,8 +25,7 @@ std::vector<std::size_t> sorted_by_name(const Tensors& tensors) {
     std::ranges::sort(order, {}, [&](std::size_t i) -> const std::string& { return tensors[i].name; });
     const auto same = [&](std::size_t a, std::size_t b) { return tensors[a].name == tensors[b].name; };
     if (const auto twice = std::adjacent_find(order.begin(), order.end(), same); twice != order.end())
-        throw spec_error("the checkpoint has two tensors of this name, expected one",
-                         {.tensor = tensors[*twice].name});
+        throw spec_error("the checkpoint has two tensors of this name, expected one", {.tensor = tensors[*twice].name});
     return order;
 }
 
@@ -36,13 +35,12 @@ std::vector<std::size_t> sorted_by_name(const Tensors& tensors) {
 /// Throws spec_error when two tensors have one name.
 class model_view {
 public:
-    model_view(std::initializer_list<named_tensor> tensors)
-        : model_view(nullptr, std::vector<named_tensor>(tensors)) {}
+    model_view(std::initializer_list<named_tensor> tensors) : model_view(nullptr, std::vector<named_tensor>(tensors)) {}
     explicit model_view(std::vector<named_tensor> tensors) : model_view(nullptr, std::move(tensors)) {}
 
     template <class C>
-        requires(!std::same_as<std::remove_cvref_t<C>, model_view>) && checkpoint<std::remove_cvref_t<C>>
-    model_view(C&& c) : model_view(take(std::forward<C>(c))) {}
+        requires(!std::same_as<std::remove_cvref_t<C>, model_view>)
+    &&checkpoint<std::remove_cvref_t<C>> model_view(C&& c) : model_view(take(std::forward<C>(c))) {}
 
     /// In the order of the checkpoint.
     const std::vector<named_tensor>& tensors() const { return content_->tensors; }

@@ -21,8 +21,8 @@ inline void check_same_tensors(const model_view& first, const model_view& other,
         if (!found)
             fault(name, "missing, expected shape " + to_string(view.shape()) + " as in the first model");
         else if (found->view.shape() != view.shape())
-            fault(name, "shape is " + to_string(found->view.shape()) + ", expected " + to_string(view.shape()) +
-                            " as in the first model");
+            fault(name, "shape is " + to_string(found->view.shape()) + ", expected " + to_string(view.shape())
+                            + " as in the first model");
     }
     for (const auto& [name, view] : other.tensors())
         if (!first.find(name)) fault(name, "not expected, the first model has no such tensor");

@@ -22,9 +22,9 @@ public:
         for (std::size_t i = 0; i < images_.size(); ++i) {
             const std::size_t image = images_[i];
             if (image >= images_.size() || seen[image])
-                throw value_error("position " + std::to_string(i) + " of a permutation of " +
-                                  std::to_string(images_.size()) + " takes " + std::to_string(image) + ", which is " +
-                                  (image >= images_.size() ? "out of range" : "taken twice"));
+                throw value_error("position " + std::to_string(i) + " of a permutation of "
+                                  + std::to_string(images_.size()) + " takes " + std::to_string(image) + ", which is "
+                                  + (image >= images_.size() ? "out of range" : "taken twice"));
             seen[image] = true;
         }
     }
@@ -67,8 +67,8 @@ private:
 /// p, then q: w[compose(p, q)] == w[p][q], so compose(p, q)[i] == p[q[i]]. Throws shape_error when the sizes differ.
 inline permutation compose(const permutation& p, const permutation& q) {
     if (p.size() != q.size())
-        throw shape_error("composing permutations of " + std::to_string(p.size()) + " and " +
-                          std::to_string(q.size()) + " positions, expected equal sizes");
+        throw shape_error("composing permutations of " + std::to_string(p.size()) + " and " + std::to_string(q.size())
+                          + " positions, expected equal sizes");
     permutation result;
     result.images_.reserve(q.size());
     for (std::size_t image : q) result.images_.push_back(p[image]);

@@ -22,12 +22,12 @@ public:
     unit_map(plait::permutation p, std::vector<double> scales)
         : permutation_(std::move(p)), scales_(std::move(scales)), reciprocals_(scales_) {
         if (scales_.size() != permutation_.size())
-            throw shape_error("a map of " + std::to_string(permutation_.size()) + " units has " +
-                              std::to_string(scales_.size()) + " scales, expected one per unit");
+            throw shape_error("a map of " + std::to_string(permutation_.size()) + " units has "
+                              + std::to_string(scales_.size()) + " scales, expected one per unit");
         for (double& s : reciprocals_) {
             if (!std::isfinite(s) || !std::isfinite(1 / s))
-                throw value_error("a scale of a unit map is " + std::to_string(s) +
-                                  ", expected that it and its reciprocal are finite");
+                throw value_error("a scale of a unit map is " + std::to_string(s)
+                                  + ", expected that it and its reciprocal are finite");
             s = 1 / s;
         }
     }

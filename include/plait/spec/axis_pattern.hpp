@@ -131,8 +131,10 @@ constexpr axis_fault parse_axes(std::string_view s, OnFactor on_factor) {
             if (open && factor.what == axis_factor::kind::any && std::exchange(has_free_factor, true))
                 return axis_fault::two_free_factors;
             on_factor(axis, factor);
-            if (open) ++in_product;
-            else ++axis;
+            if (open)
+                ++in_product;
+            else
+                ++axis;
             i = end;
         }
     }
@@ -154,18 +156,30 @@ inline void nested_groups_of_an_axis_are_not_supported_yet() {}
 
 constexpr void refuse_to_compile(axis_fault fault) {
     switch (fault) {
-    case axis_fault::none: return;
-    case axis_fault::unknown_character: return an_axis_pattern_needs_names_numbers_underscores_or_parentheses();
-    case axis_fault::unclosed_parenthesis: return an_axis_pattern_has_an_unclosed_parenthesis();
-    case axis_fault::unopened_parenthesis: return an_axis_pattern_closes_a_parenthesis_that_it_never_opened();
-    case axis_fault::nested_parenthesis: return an_axis_pattern_has_parentheses_inside_parentheses();
-    case axis_fault::empty_product: return an_axis_pattern_has_empty_parentheses();
-    case axis_fault::two_free_factors: return an_axis_pattern_has_two_underscores_in_one_product();
-    case axis_fault::bad_number: return an_axis_pattern_has_a_number_that_is_zero_or_too_large();
-    case axis_fault::bad_name: return an_axis_pattern_has_a_name_that_does_not_start_with_a_letter();
-    case axis_fault::bad_capture: return an_axis_pattern_has_a_malformed_capture();
-    case axis_fault::segments: return segments_of_an_axis_are_not_supported_yet();
-    case axis_fault::nested_group: return nested_groups_of_an_axis_are_not_supported_yet();
+    case axis_fault::none:
+        return;
+    case axis_fault::unknown_character:
+        return an_axis_pattern_needs_names_numbers_underscores_or_parentheses();
+    case axis_fault::unclosed_parenthesis:
+        return an_axis_pattern_has_an_unclosed_parenthesis();
+    case axis_fault::unopened_parenthesis:
+        return an_axis_pattern_closes_a_parenthesis_that_it_never_opened();
+    case axis_fault::nested_parenthesis:
+        return an_axis_pattern_has_parentheses_inside_parentheses();
+    case axis_fault::empty_product:
+        return an_axis_pattern_has_empty_parentheses();
+    case axis_fault::two_free_factors:
+        return an_axis_pattern_has_two_underscores_in_one_product();
+    case axis_fault::bad_number:
+        return an_axis_pattern_has_a_number_that_is_zero_or_too_large();
+    case axis_fault::bad_name:
+        return an_axis_pattern_has_a_name_that_does_not_start_with_a_letter();
+    case axis_fault::bad_capture:
+        return an_axis_pattern_has_a_malformed_capture();
+    case axis_fault::segments:
+        return segments_of_an_axis_are_not_supported_yet();
+    case axis_fault::nested_group:
+        return nested_groups_of_an_axis_are_not_supported_yet();
     }
 }
 
@@ -190,8 +204,8 @@ public:
     static axis_pattern runtime(std::string_view text) {
         const auto fault = detail::parse_axes(text, [](std::size_t, const detail::axis_factor&) {});
         if (fault != detail::axis_fault::none)
-            throw spec_error(std::string(detail::axis_fault_sentences[static_cast<std::size_t>(fault)]) + ": " +
-                             detail::in_quotes(text));
+            throw spec_error(std::string(detail::axis_fault_sentences[static_cast<std::size_t>(fault)]) + ": "
+                             + detail::in_quotes(text));
         axis_pattern result;
         result.text_ = text;
         return result;

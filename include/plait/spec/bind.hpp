@@ -32,8 +32,8 @@ public:
     bound_spec result() && {
         if (!faults_.empty()) {
             std::string all = faults_.size() == 1 ? "the spec does not fit the checkpoint: "
-                                                  : "the spec does not fit the checkpoint in " +
-                                                        std::to_string(faults_.size()) + " places: ";
+                                                  : "the spec does not fit the checkpoint in "
+                                                        + std::to_string(faults_.size()) + " places: ";
             for (std::size_t i = 0; i < faults_.size(); ++i) all += (i ? "; " : "") + faults_[i];
             throw spec_error(all);
         }
@@ -117,9 +117,9 @@ private:
             const std::string& pattern = spec_.tensor_rules()[*d.rule].axes;
             const auto axes = axes_of(pattern);
             if (axes.size() != d.shape.rank()) {
-                fault("the axes " + in_quotes(pattern) + " are " + std::to_string(axes.size()) +
-                          ", the checkpoint has shape " + to_string(d.shape) + " with " +
-                          std::to_string(d.shape.rank()),
+                fault("the axes " + in_quotes(pattern) + " are " + std::to_string(axes.size())
+                          + ", the checkpoint has shape " + to_string(d.shape) + " with "
+                          + std::to_string(d.shape.rank()),
                       {.tensor = d.name});
                 continue;
             }
@@ -136,8 +136,8 @@ private:
             }
             const dtype type = names_[t]->view.type();
             if (bits(type) % 8 && std::ranges::any_of(d.factors, [](const auto& f) { return f.group.has_value(); }))
-                fault("elements are " + std::string(plait::name(type)) +
-                          ", which cannot be permuted; expected elements of whole bytes",
+                fault("elements are " + std::string(plait::name(type))
+                          + ", which cannot be permuted; expected elements of whole bytes",
                       {.tensor = d.name});
         }
     }
@@ -148,8 +148,8 @@ private:
             g.size = size;
             size_source_[group] = at;
         } else if (g.size != size && clashes_.emplace(at.tensor, at.axis).second) {
-            fault("group " + in_quotes(g.name) + " has " + std::to_string(size) + " units here, but " +
-                      std::to_string(g.size) + " at " + place(size_source_[group]),
+            fault("group " + in_quotes(g.name) + " has " + std::to_string(size) + " units here, but "
+                      + std::to_string(g.size) + " at " + place(size_source_[group]),
                   at);
         }
     }
@@ -195,14 +195,14 @@ private:
         }
         if (open_count == 0 && known == d.shape[axis]) return false;
         if (open_count == 0 || d.shape[axis] % known != 0) {
-            const std::size_t count = static_cast<std::size_t>(
-                std::ranges::count(d.factors, axis, &bound_factor::axis));
+            const std::size_t count =
+                static_cast<std::size_t>(std::ranges::count(d.factors, axis, &bound_factor::axis));
             const bound_factor& last = d.factors[begin - 1];
             if (count == 1 && last.group)
                 set_size(*last.group, d.shape[axis], at);
             else if (clashes_.emplace(d.name, axis).second)
-                fault("the axis has " + std::to_string(d.shape[axis]) + ", expected a multiple of " +
-                          std::to_string(known) + ", the product of its known factors",
+                fault("the axis has " + std::to_string(d.shape[axis]) + ", expected a multiple of "
+                          + std::to_string(known) + ", the product of its known factors",
                       at);
         }
         return false;
@@ -213,10 +213,11 @@ private:
             std::set<std::pair<std::size_t, std::size_t>> axes;
             for (const auto& use : g.uses) axes.emplace(use.tensor, drafts_[use.tensor].factors[use.factor].axis);
             if (g.size == unknown)
-                fault("the size of group " + in_quotes(g.name) + " does not follow from any tensor; give it with size()");
+                fault("the size of group " + in_quotes(g.name)
+                      + " does not follow from any tensor; give it with size()");
             else if (axes.size() == 1)
-                fault("group " + in_quotes(g.name) + " of " + std::to_string(g.size) +
-                          " units is on this axis alone, expected two or more axes, or \"_\"",
+                fault("group " + in_quotes(g.name) + " of " + std::to_string(g.size)
+                          + " units is on this axis alone, expected two or more axes, or \"_\"",
                       {.tensor = drafts_[axes.begin()->first].name, .axis = axes.begin()->second});
         }
     }
@@ -250,9 +251,9 @@ private:
 
 /// Applies a spec to the names and shapes of a checkpoint.
 ///
-/// Throws one spec_error that lists every fault: tensors without a rule, rules without a tensor, tensors with two rules,
-/// wrong numbers of axes, groups whose sizes differ or do not follow, groups on a single axis.
-/// Complexity: O(tensors times rules).
+/// Throws one spec_error that lists every fault: tensors without a rule, rules without a tensor, tensors with two
+/// rules, wrong numbers of axes, groups whose sizes differ or do not follow, groups on a single axis. Complexity:
+/// O(tensors times rules).
 inline bound_spec bind(const permutation_spec& spec, const model_view& checkpoint) {
     return detail::spec_binder(spec, checkpoint).result();
 }

@@ -52,9 +52,8 @@ public:
 
     /// Null when there is no such tensor. Complexity: O(log n).
     const bound_tensor* find_tensor(std::string_view name) const {
-        const auto it = std::ranges::lower_bound(tensors_, name, {}, [](const bound_tensor& t) -> std::string_view {
-            return t.name;
-        });
+        const auto it = std::ranges::lower_bound(tensors_, name, {},
+                                                 [](const bound_tensor& t) -> std::string_view { return t.name; });
         return it != tensors_.end() && it->name == name ? &*it : nullptr;
     }
 

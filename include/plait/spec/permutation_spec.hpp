@@ -94,8 +94,8 @@ public:
         if (const auto fault = detail::fault_of_name(name); !fault.empty())
             throw spec_error(std::string(fault) + ": " + detail::in_quotes(name));
         if (!detail::captures_occur(axes.text(), name))
-            throw spec_error("the axes " + detail::in_quotes(axes.text()) +
-                                 " use a capture that the tensor's name does not have",
+            throw spec_error("the axes " + detail::in_quotes(axes.text())
+                                 + " use a capture that the tensor's name does not have",
                              {.tensor = std::string(name)});
         if (std::ranges::find(tensors_, name, &tensor_rule::name) != tensors_.end())
             throw spec_error("two rules for one tensor name, expected one", {.tensor = std::string(name)});
@@ -143,14 +143,14 @@ public:
 private:
     template <class Rules>
     static void check_group(std::string_view group, const Rules& rules, const char* verb) {
-        if (group.empty() || !std::ranges::all_of(group, detail::is_name_character) ||
-            !detail::has_well_formed_captures(group))
-            throw spec_error(std::string(verb) + " names the group " + detail::in_quotes(group) +
-                             ", expected letters, digits and well-formed captures");
+        if (group.empty() || !std::ranges::all_of(group, detail::is_name_character)
+            || !detail::has_well_formed_captures(group))
+            throw spec_error(std::string(verb) + " names the group " + detail::in_quotes(group)
+                             + ", expected letters, digits and well-formed captures");
         for (const auto& rule : rules)
             if (rule.group == group)
-                throw spec_error("two " + std::string(verb) + " rules for group " + detail::in_quotes(group) +
-                                 ", expected one");
+                throw spec_error("two " + std::string(verb) + " rules for group " + detail::in_quotes(group)
+                                 + ", expected one");
     }
 
     std::vector<tensor_rule> tensors_;

@@ -85,8 +85,8 @@ inline void add_rule(permutation_spec& spec, std::string_view line, std::vector<
 ///     units c1 h     relu
 ///     size head      12
 ///     fixed *.num_batches_tracked
-/// "tensor NAME AXES" also names tensors that are called like a keyword. Throws spec_error with the line; `file` is only
-/// for that message.
+/// "tensor NAME AXES" also names tensors that are called like a keyword. Throws spec_error with the line; `file` is
+/// only for that message.
 inline permutation_spec parse_spec(std::string_view text, const std::string& file = {}) {
     permutation_spec spec;
     if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
