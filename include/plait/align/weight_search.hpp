@@ -22,9 +22,7 @@
 #include <utility>
 #include <vector>
 
-namespace plait {
-
-namespace detail {
+namespace plait::detail {
 
 /// Matches every model to an anchor, with any matcher.
 class weight_search {
@@ -163,5 +161,4 @@ private:
     assign_function<double> assign_doubles_;
 };
 
-} // namespace detail
-} // namespace plait
+} // namespace plait::detail
