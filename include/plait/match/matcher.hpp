@@ -3,6 +3,7 @@
 #include <plait/core/error.hpp>
 #include <plait/core/matrix_view.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <concepts>
 #include <cstddef>
@@ -32,26 +33,25 @@ concept matcher = std::copy_constructible<M> && requires(const M& m, matrix_view
 namespace detail {
 
 /// Throws value_error on NaN, on minus infinity, and on finite costs so large that their sums may overflow a double.
-/// Plus infinity forbids a pair.
+/// Plus infinity forbids a pair. Returns the largest finite magnitude.
 template <std::floating_point T>
-void check_costs(matrix_view<const T> cost) {
+T check_costs(matrix_view<const T> cost) {
     const double largest = std::numeric_limits<double>::max() / 4 / static_cast<double>(cost.rows() + cost.cols() + 1);
+    T found = 0;
     for (std::size_t i = 0; i < cost.rows(); ++i) {
         for (std::size_t j = 0; j < cost.cols(); ++j) {
             const T c = cost(i, j);
             if (c != c || c == -std::numeric_limits<T>::infinity())
                 throw value_error("the cost of row " + std::to_string(i) + ", column " + std::to_string(j) + " is "
                                   + (c != c ? "NaN" : "minus infinity") + ", expected a number or plus infinity");
-            if (std::isfinite(c) && std::fabs(static_cast<double>(c)) > largest)
+            if (!std::isfinite(c)) continue;
+            found = std::max(found, std::fabs(c));
+            if (static_cast<double>(found) > largest)
                 throw value_error("the cost of row " + std::to_string(i) + ", column " + std::to_string(j)
                                   + " is too large for sums of doubles");
         }
     }
-}
-
-[[noreturn]] inline void throw_infeasible(std::size_t row) {
-    throw value_error("no assignment avoids the forbidden pairs (infinite costs); row " + std::to_string(row)
-                      + " cannot be matched");
+    return found;
 }
 
 } // namespace detail

@@ -1,0 +1,110 @@
+#pragma once
+
+#include <plait/match/matcher.hpp>
+
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <utility>
+#include <vector>
+
+namespace plait::detail {
+
+/// Thrown when every assignment has a forbidden pair.
+struct infeasible {
+    std::size_t index; ///< of a row, or a column, that cannot be matched
+    bool is_column = false;
+};
+
+/// Rows with columns, rows that are still free, and a price for every column: the state that every phase of the solver
+/// improves. Rows <= columns.
+///
+/// The reduced cost of a pair is its cost minus the column's price. Every matched row sits on its smallest reduced cost,
+/// which is the row's dual; prices only fall, so that a lower bound of reduced costs stays one.
+template <std::floating_point T>
+class priced_assignment {
+public:
+    using index = std::uint32_t;
+    static constexpr index none = static_cast<index>(-1);
+
+    explicit priced_assignment(matrix_view<const T> cost)
+        : cost_(cost),
+          prices_(cost.cols()),
+          rounded_prices_(cost.cols()),
+          column_of_(cost.rows(), none),
+          row_of_(cost.cols(), none),
+          matched_cost_(cost.rows()),
+          dead_(cost.rows()) {}
+
+    matrix_view<const T> cost() const { return cost_; }
+    std::size_t rows() const { return column_of_.size(); }
+    std::size_t cols() const { return row_of_.size(); }
+    index column_of(std::size_t i) const { return column_of_[i]; }
+    index row_of(std::size_t j) const { return row_of_[j]; }
+    bool is_free(std::size_t j) const { return row_of_[j] == none; }
+    double price(std::size_t j) const { return prices_[j]; }
+    const double* prices() const { return prices_.data(); }
+
+    /// Prices rounded up, so that a cost minus them bounds the reduced cost from below.
+    const T* rounded_prices() const { return rounded_prices_.data(); }
+
+    void set_price(std::size_t j, double price) {
+        prices_[j] = price;
+        auto rounded = static_cast<T>(price);
+        if (static_cast<double>(rounded) < price) rounded = std::nextafter(rounded, std::numeric_limits<T>::infinity());
+        rounded_prices_[j] = rounded;
+    }
+
+    double reduced(std::size_t j, T cost) const { return static_cast<double>(cost) - prices_[j]; }
+
+    /// The reduced cost of a matched row.
+    double dual(std::size_t i) const { return matched_cost_[i] - prices_[column_of_[i]]; }
+    double matched_cost(std::size_t i) const { return matched_cost_[i]; }
+
+    /// Gives row i column j; returns the row that had it, or none.
+    index match(std::size_t i, std::size_t j, double cost) {
+        const index evicted = std::exchange(row_of_[j], static_cast<index>(i));
+        if (evicted != none) column_of_[evicted] = none;
+        column_of_[i] = static_cast<index>(j);
+        matched_cost_[i] = cost;
+        return evicted;
+    }
+
+    void release(std::size_t i) {
+        row_of_[column_of_[i]] = none;
+        column_of_[i] = none;
+    }
+
+    /// Rows without a cost are alike: who has reached one need not look at another.
+    void mark_dead(std::size_t i) { dead_[i] = true; }
+    bool is_dead(std::size_t i) const { return dead_[i]; }
+
+    std::vector<index> free_rows() const {
+        std::vector<index> free;
+        for (std::size_t i = 0; i < rows(); ++i)
+            if (column_of_[i] == none) free.push_back(static_cast<index>(i));
+        return free;
+    }
+
+private:
+    matrix_view<const T> cost_;
+    std::vector<double> prices_;
+    std::vector<T> rounded_prices_;
+    std::vector<index> column_of_;
+    std::vector<index> row_of_;
+    std::vector<double> matched_cost_;
+    std::vector<bool> dead_;
+};
+
+/// The smallest reduced cost of a row, where (at a free column if there is a choice), and the second smallest.
+template <std::floating_point T>
+struct two_best {
+    double first = std::numeric_limits<double>::infinity();
+    double second = std::numeric_limits<double>::infinity();
+    T cost = 0;
+    std::uint32_t column = static_cast<std::uint32_t>(-1);
+};
+
+} // namespace plait::detail
