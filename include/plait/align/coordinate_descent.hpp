@@ -30,9 +30,9 @@ inline unit_map reordered(const unit_map& map, const permutation& p) {
     return {p, std::move(scales)};
 }
 
-/// Any matcher, for costs of one type.
+/// Any matcher, for costs of one type; the second argument is null or its assignment of an earlier matrix.
 template <std::floating_point F>
-using assign_function = std::function<assignment(matrix_view<const F>)>;
+using assign_function = std::function<assignment(matrix_view<const F>, const assignment*)>;
 
 enum class evidence : std::uint8_t { hard, soft };
 
@@ -41,8 +41,8 @@ template <std::floating_point F>
 class coordinate_descent {
 public:
     struct result {
-        std::vector<unit_map> state; ///< one map per group
-        std::vector<double> gaps;    ///< of the last assignment of each group
+        std::vector<unit_map> state;  ///< one map per group
+        std::vector<assignment> last; ///< of each group, empty before the first
         int sweeps = 0;
         bool converged = false;
         std::vector<bool> stale; ///< groups that are worth another look
@@ -60,7 +60,7 @@ public:
     result identity_start() const {
         result r;
         for (std::size_t g = 0; g < spec_.groups().size(); ++g) r.state.push_back(objective_.own_map()[g]);
-        r.gaps.assign(r.state.size(), 0);
+        r.last.resize(r.state.size());
         r.stale.assign(r.state.size(), true);
         return r;
     }
@@ -163,13 +163,14 @@ private:
             throw value_error("the weights of group " + in_quotes(group)
                               + " are too small: all their products are 0 in "
                               + (std::same_as<F, float> ? "float" : "double"));
-        assignment found = assign_(products.view());
+        assignment& last = r.last[g];
+        assignment found = assign_(products.view(), last.columns.empty() ? nullptr : &last);
         if (found.columns.size() != r.state[g].size())
             throw shape_error("the matcher assigned " + std::to_string(found.columns.size()) + " rows, expected "
                               + std::to_string(r.state[g].size()));
-        r.gaps[g] = found.gap;
+        last = std::move(found);
         try {
-            return permutation(std::move(found.columns));
+            return permutation(last.columns);
         } catch (const value_error& e) {
             throw value_error("the matcher's assignment of group " + in_quotes(group) + " is none: " + e.fault());
         }

@@ -50,22 +50,30 @@ public:
     }
 
 private:
+    // The matcher, starting from its earlier assignment if it can.
+    template <std::floating_point F>
+    assignment match(matrix_view<const F> costs, const assignment* previous) const {
+        if constexpr (requires { solve_(costs, *previous); })
+            if (previous) return solve_(costs, *previous);
+        return solve_(costs);
+    }
+
     detail::assign_function<float> assign_floats() const {
-        return [this](matrix_view<const float> costs) { return solve_(costs); };
+        return [this](matrix_view<const float> costs, const assignment* previous) { return match(costs, previous); };
     }
 
     // A matcher of floats is given rounded costs.
     detail::assign_function<double> assign_doubles() const {
-        return [this](matrix_view<const double> costs) {
+        return [this](matrix_view<const double> costs, const assignment* previous) {
             if constexpr (requires { solve_(costs); }) {
-                return solve_(costs);
+                return match(costs, previous);
             } else {
                 std::vector<float> narrow;
                 for (std::size_t i = 0; i < costs.rows(); ++i)
                     for (double c : costs.row(i)) narrow.push_back(static_cast<float>(c));
                 if (!std::ranges::all_of(narrow, [](float c) { return std::isfinite(c); }))
                     throw value_error("a cost is too large for a matcher of floats");
-                return solve_(matrix_view<const float>(narrow.data(), costs.rows(), costs.cols()));
+                return match(matrix_view<const float>(narrow.data(), costs.rows(), costs.cols()), previous);
             }
         };
     }

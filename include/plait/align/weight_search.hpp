@@ -128,7 +128,7 @@ private:
         for (std::size_t g = 0; g < spec->groups().size(); ++g) {
             const unit_group& group = spec->groups()[g];
             report.groups.push_back({group.name, group.size, best->state[g].permutation().moved(),
-                                     objective_of(group, before), objective_of(group, best_products), best->gaps[g]});
+                                     objective_of(group, before), objective_of(group, best_products), best->last[g].gap});
         }
         return {model_map(spec, std::move(best->state)), std::move(report)};
     }

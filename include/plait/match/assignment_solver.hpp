@@ -85,8 +85,10 @@ public:
 
     assignment finish() {
         if (!state_.free_rows().empty()) {
-            if (state_.cols() <= few_columns || most_rows_tie()) match_over_rows();
-            else match_over_lists();
+            if (state_.cols() <= few_columns || most_rows_tie())
+                match_over_rows();
+            else
+                match_over_lists();
         }
         return result();
     }

@@ -123,7 +123,8 @@ private:
         ++scans_;
         const T* c = state_.cost().row(i).data();
         const T* v = state_.rounded_prices();
-        for (std::size_t j = 0; j + block <= state_.cols(); j += block) {
+        T* cells = cells_.data();
+        for (std::size_t j = 0, n = state_.cols(); j + block <= n; j += block) {
             pack<T> least;
             for (std::size_t k = 0; k < depth; ++k) {
                 pack<T> x;
@@ -131,15 +132,17 @@ private:
                 load(x, c + j + k * lanes<T>);
                 load(price, v + j + k * lanes<T>);
                 x -= price;
-                if (k == 0) least = x;
-                else minimize<T>(least, x);
+                if (k == 0)
+                    least = x;
+                else
+                    minimize<T>(least, x);
             }
-            store<T>(cells_.data() + j / depth, least);
+            store<T>(cells + j / depth, least);
         }
     }
 
-    // About `size` entries reach the size-th smallest of many minima: cells, or groups of them, and the columns after the
-    // last whole block.
+    // About `size` entries reach the size-th smallest of many minima: cells, or groups of them, and the columns after
+    // the last whole block.
     T usual_threshold(std::size_t i) {
         minima_.assign(cells_.begin(), cells_.end());
         while (minima_.size() >= 8 * size) {

@@ -42,10 +42,10 @@ T largest_magnitude(std::span<const T> row) {
 /// What one pass over a cost matrix shows. Throws value_error as check_costs does.
 template <std::floating_point T>
 struct cost_scan {
-    std::vector<T> minima;                    ///< of each column
-    std::vector<std::uint32_t> rows;          ///< the first row with its column's minimum
+    std::vector<T> minima;                     ///< of each column
+    std::vector<std::uint32_t> rows;           ///< the first row with its column's minimum
     std::vector<std::uint32_t> zero_rows = {}; ///< rows without a cost: units without weights
-    T largest = 0;                            ///< largest finite magnitude
+    T largest = 0;                             ///< largest finite magnitude
 
     explicit cost_scan(matrix_view<const T> cost)
         : minima(cost.cols(), std::numeric_limits<T>::infinity()), rows(cost.cols()) {
@@ -87,8 +87,10 @@ private:
                 std::memcpy(&magnitude, c[r] + j, sizeof(magnitude));
                 magnitude &= no_sign;
                 magnitudes[r] = magnitude > magnitudes[r] ? magnitude : magnitudes[r];
-                if (r == 0) least = x;
-                else minimize<T>(least, x);
+                if (r == 0)
+                    least = x;
+                else
+                    minimize<T>(least, x);
             }
             load(old, minima.data() + j);
             load(rows_of_old, first + j);

@@ -100,8 +100,10 @@ private:
                 x = nearer ? x : old;
                 store<double>(distance_.data() + j, x);
                 store<std::int64_t>(row_.data() + j, nearer ? row - pack<std::int64_t>{} : old_row);
-                if (k == 0) least = x;
-                else minimize<double>(least, x);
+                if (k == 0)
+                    least = x;
+                else
+                    minimize<double>(least, x);
             }
             store<double>(cells_.data() + b / depth, least);
             minimize<double>(nearest, least);

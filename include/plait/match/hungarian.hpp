@@ -23,10 +23,10 @@ namespace plait {
 /// `gap` is 0 up to rounding. Called with the assignment of an earlier matrix of the same shape, it keeps what is still
 /// right of it: an unchanged matrix then costs one pass, one that changed in more than half of its rows is solved anew.
 ///
-/// Throws value_error on NaN, on minus infinity, and when no assignment avoids the forbidden pairs; shape_error when the
-/// earlier assignment is not of that shape. Complexity: O(min(n, m)^2 max(n, m)) time at worst, a few passes over the
-/// matrix for most; O(n + m) memory beside the costs (a transposed copy when n > m, one in double for floats so large
-/// that their sums overflow). Same matrix, same assignment; ties go to free columns, then to the lowest index.
+/// Throws value_error on NaN, on minus infinity, and when no assignment avoids the forbidden pairs; shape_error when
+/// the earlier assignment is not of that shape. Complexity: O(min(n, m)^2 max(n, m)) time at worst, a few passes over
+/// the matrix for most; O(n + m) memory beside the costs (a transposed copy when n > m, one in double for floats so
+/// large that their sums overflow). Same matrix, same assignment; ties go to free columns, then to the lowest index.
 /// Source: Jonker and Volgenant 1987 for the phases; candidate lists with bounds and the rest in the headers that it
 /// includes.
 ///     assignment s = hungarian{}(matrix_view<const float>{cost, rows, columns});
@@ -84,10 +84,12 @@ private:
 
     static void check(const assignment& previous, std::size_t rows, std::size_t cols) {
         const auto fail = [](const std::string& fault) { throw shape_error("the earlier assignment " + fault); };
-        if (previous.columns.size() != rows || previous.column_duals.size() != cols || previous.row_duals.size() != rows)
-            fail("has " + std::to_string(previous.columns.size()) + " rows, " + std::to_string(previous.row_duals.size())
-                 + " row duals and " + std::to_string(previous.column_duals.size()) + " column duals, expected "
-                 + std::to_string(rows) + " rows and " + std::to_string(cols) + " columns");
+        if (previous.columns.size() != rows || previous.column_duals.size() != cols
+            || previous.row_duals.size() != rows)
+            fail("has " + std::to_string(previous.columns.size()) + " rows, "
+                 + std::to_string(previous.row_duals.size()) + " row duals and "
+                 + std::to_string(previous.column_duals.size()) + " column duals, expected " + std::to_string(rows)
+                 + " rows and " + std::to_string(cols) + " columns");
         const auto finite = [](double x) { return std::isfinite(x); };
         if (!std::ranges::all_of(previous.row_duals, finite) || !std::ranges::all_of(previous.column_duals, finite))
             fail("has duals that are not finite");

@@ -24,7 +24,8 @@ struct assignment {
     std::vector<double> column_duals = {};
 };
 
-/// Finds a cheap assignment of rows to columns: minimises, takes any shape, breaks ties by the lowest index.
+/// Finds a cheap assignment of rows to columns: minimises, takes any shape, breaks ties by the lowest index. One that
+/// can start from its assignment of an earlier, similar matrix of the same shape also has m(cost, previous).
 template <class M>
 concept matcher = std::copy_constructible<M> && requires(const M& m, matrix_view<const float> cost) {
     { m(cost) } -> std::same_as<assignment>;

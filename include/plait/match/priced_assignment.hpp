@@ -21,8 +21,8 @@ struct infeasible {
 /// Rows with columns, rows that are still free, and a price for every column: the state that every phase of the solver
 /// improves. Rows <= columns.
 ///
-/// The reduced cost of a pair is its cost minus the column's price. Every matched row sits on its smallest reduced cost,
-/// which is the row's dual; prices only fall, so that a lower bound of reduced costs stays one.
+/// The reduced cost of a pair is its cost minus the column's price. Every matched row sits on its smallest reduced
+/// cost, which is the row's dual; prices only fall, so that a lower bound of reduced costs stays one.
 template <std::floating_point T>
 class priced_assignment {
 public:

@@ -115,8 +115,10 @@ private:
     void relax_unlisted(const event& e) {
         const double old_bound = lists_.bound(e.row);
         lists_.build(e.row);
-        if (lists_.bound(e.row) > old_bound) relax_list(e.row, e.base);
-        else relax_all(e.row, e.base);
+        if (lists_.bound(e.row) > old_bound)
+            relax_list(e.row, e.base);
+        else
+            relax_all(e.row, e.base);
     }
 
     void relax_all(std::size_t i, double base) {
