@@ -14,6 +14,7 @@
 #include <plait/fuse/merge.hpp>
 #include <plait/match/greedy.hpp>
 #include <plait/match/hungarian.hpp>
+#include <plait/match/sinkhorn.hpp>
 #include <plait/merge/average.hpp>
 #include <plait/merge/weight_space.hpp>
 #include <plait/model/model.hpp>
