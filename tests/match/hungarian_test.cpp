@@ -3,12 +3,14 @@
 
 #include "core/fault_of.hpp"
 #include "match/brute_force.hpp"
+#include "match/families.hpp"
 #include "support/catch.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <functional>
 #include <limits>
 #include <string>
 #include <utility>
@@ -94,6 +96,25 @@ TEST_CASE("no assignment is cheaper when costs are huge, tiny or both") {
     check_all_small(7e30, [&] { return std::array{1e30, 1e-30}[random.below(2)]; });
 }
 
+TEST_CASE("no assignment is cheaper when costs are denormal, mixed powers of two, equal or rows of copies") {
+    counter_random random(11);
+    check_all_small(7e-40, [&] { return 1e-40 * (2 * random.uniform() - 1); });
+    check_all_small(0x1p103, [&] { return std::ldexp(random.uniform(), static_cast<int>(random.below(200)) - 100); });
+    check_all_small(21, [] { return 3.0; });
+    int k = 0;
+    check_all_small(7, [&] { return static_cast<double>(k++ / 3 % 4); });
+    check_all_small(7 * 3.4e38, [&] { return 3.4e38 * (2 * random.uniform() - 1); });
+    check_all_small(7e6, [&] { return 1e6 + random.uniform(); });
+}
+
+TEST_CASE("all shapes up to 8 x 8 against brute force, the largest once") {
+    counter_random random(12);
+    for (const auto& [rows, cols] : {std::pair{8U, 8U}, {5U, 8U}, {8U, 4U}}) {
+        check_optimal(drawn<float>(rows, cols, [&] { return static_cast<double>(random.below(4)); }), 8);
+        check_optimal(drawn<double>(rows, cols, [&] { return random.uniform(); }), 8);
+    }
+}
+
 TEST_CASE("forbidden pairs are avoided, and only a matrix that allows no assignment is refused") {
     counter_random random(4);
     int feasible = 0;
@@ -154,6 +175,125 @@ TEST_CASE("a planted permutation is found") {
         for (std::size_t i = 0; i < n; ++i) m.values[i * n + images[i]] = -1;
         CHECK(hungarian{}(m.view()).columns == images);
     }
+}
+
+TEST_CASE("the gap proves the families that alignment meets, beyond the sizes of each of the solver's ways") {
+    for (const families::family& f : families::all) {
+        for (const std::size_t n : {1U, 2U, 5U, 17U, 64U, 130U, 257U, 400U}) {
+            INFO(f.name << ' ' << n);
+            if (n < 4 && f.name == "hard_quarter") continue; // without depth
+            const matrix<float> m{n, n, f.costs(n)};
+            const assignment a = hungarian{}(m.view());
+            REQUIRE(is_assignment(a, m.view()));
+            double scale = 0;
+            for (std::size_t i = 0; i < n; ++i) scale += std::abs(static_cast<double>(m.view()(i, a.columns[i])));
+            CHECK(a.gap >= 0);
+            CHECK(a.gap <= 1e-12 * scale);
+            CHECK(dual_violation(a, m.view()) <= 1e-12 * scale);
+            CHECK(hungarian{}(m.view()).columns == a.columns);
+        }
+    }
+}
+
+TEST_CASE("rectangles of every family are proved, wide and tall") {
+    for (const families::family& f : families::all) {
+        const auto square = f.costs(300);
+        for (const auto& [rows, cols] : {std::pair{300U, 40U}, {40U, 300U}, {290U, 300U}, {300U, 290U}}) {
+            INFO(f.name << ' ' << rows << " x " << cols);
+            const matrix_view<const float> part(square.data(), rows, cols, 300);
+            const assignment a = hungarian{}(part);
+            REQUIRE(is_assignment(a, part));
+            double scale = 0;
+            for (std::size_t i = 0; i < rows; ++i)
+                if (a.columns[i] != assignment::unmatched) scale += std::abs(static_cast<double>(part(i, a.columns[i])));
+            CHECK(std::abs(a.gap) <= 1e-12 * scale);
+            CHECK(dual_violation(a, part) <= 1e-12 * scale);
+        }
+    }
+}
+
+TEST_CASE("costs in double are proved in every way of the solver") {
+    for (const families::family& f : families::all) {
+        const auto costs = f.costs(300);
+        matrix<double> m{300, 300, std::vector<double>(costs.begin(), costs.end())};
+        for (double& c : m.values) c += c * 0x1p-30 * std::sin(c);
+        const assignment a = hungarian{}(m.view());
+        INFO(f.name);
+        CHECK(a.gap <= 1e-12 * std::abs(a.cost));
+        CHECK(dual_violation(a, m.view()) <= 1e-12 * std::abs(a.cost));
+    }
+}
+
+TEST_CASE("an earlier assignment changes nothing but the work") {
+    counter_random random(13);
+    for (const families::family& f : families::all) {
+        for (const std::size_t n : {40U, 300U}) {
+            matrix<float> m{n, n, f.costs(n)};
+            const assignment before = hungarian{}(m.view());
+            CHECK(hungarian{}(m.view(), before).cost == Approx(before.cost).epsilon(1e-12));
+            for (const double changed : {0.01, 0.3, 0.9}) {
+                for (std::size_t i = 0; i < n; ++i)
+                    if (random.uniform() < changed)
+                        for (std::size_t j = 0; j < n; ++j) m.values[i * n + j] *= 1 + static_cast<float>(random.uniform());
+                const assignment warm = hungarian{}(m.view(), before);
+                INFO(f.name << ' ' << n << ' ' << changed);
+                REQUIRE(is_assignment(warm, m.view()));
+                CHECK(warm.gap <= 1e-12 * std::abs(warm.cost) + 1e-12);
+                CHECK(warm.cost == Approx(hungarian{}(m.view()).cost).epsilon(1e-12));
+            }
+        }
+    }
+}
+
+TEST_CASE("an earlier assignment helps rectangles too, and may be of quite another matrix") {
+    counter_random random(14);
+    const auto draw = [&] { return random.uniform(); };
+    for (const auto& [rows, cols] : {std::pair{30U, 50U}, {50U, 30U}, {3U, 3U}}) {
+        const auto m = drawn<double>(rows, cols, draw);
+        const auto other = drawn<double>(rows, cols, draw);
+        const assignment before = hungarian{}(m.view());
+        CHECK(std::abs(hungarian{}(m.view(), before).cost - before.cost) <= 1e-12);
+        const assignment warm = hungarian{}(other.view(), before);
+        CHECK(std::abs(warm.cost - hungarian{}(other.view()).cost) <= 1e-12);
+        CHECK(std::abs(warm.gap) <= 1e-12);
+    }
+    const matrix<double> forbidden{2, 2, {infinity, 1, 1, 0}};
+    const matrix<double> free{2, 2, {0, 1, 1, 0}};
+    CHECK(hungarian{}(forbidden.view(), hungarian{}(free.view())).cost == 2);
+}
+
+TEST_CASE("an earlier assignment of another shape, or no assignment at all, is refused") {
+    const matrix<double> m{2, 2, {0, 1, 1, 0}};
+    const assignment good = hungarian{}(m.view());
+    const auto refusal = [&](auto&& spoil) {
+        assignment a = good;
+        spoil(a);
+        return fault_of<shape_error>([&] { hungarian{}(m.view(), a); });
+    };
+    CHECK(says(refusal([](assignment& a) { a.columns.push_back(2); }), "has 3 rows"));
+    CHECK(says(refusal([](assignment& a) { a.column_duals.clear(); }), "0 column duals, expected 2 rows and 2 columns"));
+    CHECK(says(refusal([](assignment& a) { a.columns[0] = 1; }), "column 1 twice"));
+    CHECK(says(refusal([](assignment& a) { a.columns[0] = 7; }), "column 7 twice, or no such column"));
+    CHECK(says(refusal([](assignment& a) { a.columns[0] = assignment::unmatched; }), "leaves rows and columns"));
+    CHECK(says(refusal([](assignment& a) { a.column_duals[0] = std::nan(""); }), "not finite"));
+}
+
+TEST_CASE("costs of rank one, where prices fall by last bits, end") {
+    counter_random random(15);
+    std::vector<float> a(150);
+    std::vector<float> b(150);
+    for (float& x : a) x = static_cast<float>(random.uniform());
+    for (float& x : b) x = static_cast<float>(random.uniform());
+    matrix<float> m{150, 150, std::vector<float>(150 * 150)};
+    for (std::size_t i = 0; i < 150; ++i)
+        for (std::size_t j = 0; j < 150; ++j) m.values[i * 150 + j] = a[i] * b[j];
+    std::sort(a.begin(), a.end());
+    std::sort(b.begin(), b.end(), std::greater<>());
+    double expected = 0; // the rearrangement inequality
+    for (std::size_t i = 0; i < 150; ++i) expected += static_cast<double>(a[i]) * static_cast<double>(b[i]);
+    const assignment s = hungarian{}(m.view());
+    CHECK(s.cost == Approx(expected).epsilon(1e-6));
+    CHECK(s.gap <= 1e-12 * s.cost);
 }
 
 TEST_CASE("memory between the rows is not looked at") {

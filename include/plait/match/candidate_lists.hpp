@@ -4,7 +4,6 @@
 #include <plait/match/priced_assignment.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -73,15 +72,16 @@ public:
     void build(std::size_t i) {
         scan(i);
         keep(i, usual_threshold(i));
+        const auto listed = of(i);
+        if (listed.size() > 1 && listed[1].floor > rows_[i].bound) // ties, and prices that were rounded
+            keep(i, rounded_up<T>(listed[1].floor));
     }
 
     /// The row's smallest reduced cost, but at most `limit`. Makes no list.
     double least(std::size_t i, double limit) {
         scan(i);
-        auto threshold = static_cast<T>(limit);
-        if (static_cast<double>(threshold) < limit) threshold = std::nextafter(threshold, infinite);
         double found = limit;
-        visit(i, threshold, [&](std::size_t j, T cost) { found = std::min(found, state_.reduced(j, cost)); });
+        visit(i, rounded_up<T>(limit), [&](std::size_t j, T cost) { found = std::min(found, state_.reduced(j, cost)); });
         return found;
     }
 

@@ -18,6 +18,13 @@ struct infeasible {
     bool is_column = false;
 };
 
+/// The smallest T that is not below x.
+template <std::floating_point T>
+T rounded_up(double x) {
+    const auto rounded = static_cast<T>(x);
+    return static_cast<double>(rounded) < x ? std::nextafter(rounded, std::numeric_limits<T>::infinity()) : rounded;
+}
+
 /// Rows with columns, rows that are still free, and a price for every column: the state that every phase of the solver
 /// improves. Rows <= columns.
 ///
@@ -52,9 +59,7 @@ public:
 
     void set_price(std::size_t j, double price) {
         prices_[j] = price;
-        auto rounded = static_cast<T>(price);
-        if (static_cast<double>(rounded) < price) rounded = std::nextafter(rounded, std::numeric_limits<T>::infinity());
-        rounded_prices_[j] = rounded;
+        rounded_prices_[j] = rounded_up<T>(price);
     }
 
     double reduced(std::size_t j, T cost) const { return static_cast<double>(cost) - prices_[j]; }
