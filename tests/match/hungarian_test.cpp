@@ -48,6 +48,14 @@ void check_optimal(const matrix<T>& m, double scale) {
     CHECK(std::abs(a.cost - least_cost(m.view())) <= tolerance);
     CHECK(std::abs(a.gap) <= tolerance);
     CHECK(dual_violation(a, m.view()) <= tolerance);
+    if (m.rows > m.cols) return;
+    detail::assignment_solver<T> over_lists(m.view(), 0); // as if there were many columns
+    over_lists.start();
+    if (over_lists.may_overflow()) return;
+    const assignment b = over_lists.finish();
+    REQUIRE(is_assignment(b, m.view()));
+    CHECK(std::abs(b.cost - a.cost) <= tolerance);
+    CHECK(std::abs(b.gap) <= tolerance);
 }
 
 template <class Draw>

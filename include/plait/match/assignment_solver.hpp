@@ -27,8 +27,12 @@ namespace plait::detail {
 template <std::floating_point T>
 class assignment_solver {
 public:
-    explicit assignment_solver(matrix_view<const T> cost)
-        : cost_(cost), state_(cost), lists_(state_, cost.rows() == cost.cols() ? 0 : -infinity) {}
+    /// Up to `few_columns` whole rows are looked at; the default is where that measured slower.
+    explicit assignment_solver(matrix_view<const T> cost, std::size_t few_columns = 256)
+        : cost_(cost),
+          state_(cost),
+          lists_(state_, cost.rows() == cost.cols() ? 0 : -infinity),
+          few_columns_(few_columns) {}
 
     /// Prices and matches to begin with, from the costs alone. Throws value_error as check_costs does.
     void start() {
@@ -85,7 +89,7 @@ public:
 
     assignment finish() {
         if (!state_.free_rows().empty()) {
-            if (state_.cols() <= few_columns || most_rows_tie())
+            if (state_.cols() <= few_columns_ || most_rows_tie())
                 match_over_rows();
             else
                 match_over_lists();
@@ -99,14 +103,13 @@ public:
 private:
     static constexpr double infinity = std::numeric_limits<double>::infinity();
     static constexpr auto none = priced_assignment<T>::none;
-    static constexpr std::size_t few_columns = 256;
 
     bool is_square() const { return state_.rows() == state_.cols(); }
 
     void look_at(std::size_t i) {
         const T largest = largest_magnitude<T>(cost_.row(i));
         if (largest == 0) state_.mark_dead(i);
-        if (!(largest <= largest_)) largest_ = largest;
+        if (std::isnan(largest) || largest > largest_) largest_ = largest; // a NaN stays
     }
 
     void check() {
@@ -178,6 +181,7 @@ private:
     priced_assignment<T> state_;
     candidate_lists<T> lists_;
     T largest_ = 0; // magnitude
+    std::size_t few_columns_;
     std::size_t scans_ = 0;
 };
 
