@@ -63,8 +63,7 @@ inline std::vector<float> noisy_copy(std::size_t n, std::size_t depth, float noi
     auto a = gaussian(n * depth, seed);
     auto b = gaussian(n * depth, seed + 100);
     for (std::size_t i = 0; i < n; ++i)
-        for (std::size_t k = 0; k < depth; ++k)
-            b[i * depth + k] = a[order[i] * depth + k] + noise * b[i * depth + k];
+        for (std::size_t k = 0; k < depth; ++k) b[i * depth + k] = a[order[i] * depth + k] + noise * b[i * depth + k];
     const auto silence = [&](std::vector<float>& side, std::size_t i) {
         std::fill_n(side.begin() + static_cast<std::ptrdiff_t>(i * depth), depth, 0.0F);
     };

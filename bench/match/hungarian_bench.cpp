@@ -1,62 +1,108 @@
-// hungarian on the families that alignment meets, beside greedy on the same costs.
-#include <plait/core/random.hpp>
-#include <plait/linalg/backend.hpp>
+// hungarian on the families that alignment meets. `streams` is the time in units of one plain pass over the matrix,
+// measured before; `passes` how often the matrix was read, in passes. `warm` solves an unchanged matrix again.
+#include <plait/core/simd.hpp>
+#include <plait/match/assignment_solver.hpp>
 #include <plait/match/greedy.hpp>
 #include <plait/match/hungarian.hpp>
 
+#include "match/families.hpp"
+
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <cstddef>
-#include <cstdint>
+#include <ctime>
+#include <limits>
+#include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace {
 
-std::vector<float> uniform(std::size_t n, std::uint64_t seed, double low = 0, double high = 1) {
-    plait::counter_random random(seed);
-    std::vector<float> numbers(n);
-    for (float& x : numbers) x = static_cast<float>(low + (high - low) * random.uniform());
-    return numbers;
-}
+double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
-enum family { random_costs, noisy_copy, unrelated };
+struct problem {
+    std::size_t n;
+    std::vector<float> costs;
+    double stream_seconds = std::numeric_limits<double>::infinity();
 
-// noisy_copy: -A B^T where B is A with its rows reordered and noise added; unrelated: A and B have nothing in common.
-std::vector<float> costs(family kind, std::size_t n) {
-    if (kind == random_costs) return uniform(n * n, 1);
-    const std::size_t depth = n;
-    const auto a = uniform(n * depth, 2, -1, 1);
-    auto b = uniform(n * depth, 3, -1, 1);
-    if (kind == noisy_copy) {
-        for (std::size_t i = 0; i < n; ++i)
-            for (std::size_t k = 0; k < depth; ++k)
-                b[i * depth + k] = a[(i * 7 + 3) % n * depth + k] + 0.1F * b[i * depth + k]; // n is a power of 2
+    problem(const families::family& f, std::size_t size) : n(size), costs(f.costs(size)) {
+        const std::size_t repeats = 1 + (std::size_t{1} << 24) / costs.size(); // the clock is coarse
+        for (int round = 0; round < 5; ++round) {
+            const double start = cpu_seconds();
+            for (std::size_t r = 0; r < repeats; ++r) {
+                using namespace plait::detail;
+                pack<float> sums[4] = {};
+                for (std::size_t k = 0; k + 4 * lanes<float> <= costs.size(); k += 4 * lanes<float>) {
+                    for (std::size_t i = 0; i < 4; ++i) {
+                        pack<float> x;
+                        load(x, costs.data() + k + i * lanes<float>);
+                        sums[i] += x;
+                    }
+                }
+                benchmark::DoNotOptimize(sums);
+            }
+            stream_seconds = std::min(stream_seconds, (cpu_seconds() - start) / static_cast<double>(repeats));
+        }
     }
-    std::vector<float> c(n * n);
-    plait::multiply_add(plait::op::plain, plait::matrix_view<const float>(a.data(), n, depth), plait::op::transposed,
-                        plait::matrix_view<const float>(b.data(), n, depth), plait::matrix_view<float>(c.data(), n, n));
-    for (float& x : c) x = -x;
-    return c;
+    plait::matrix_view<const float> view() const { return {costs.data(), n, n}; }
+};
+
+// The benches of one matrix follow each other; only the last matrix is kept.
+const problem& problem_of(const families::family& f, std::size_t n) {
+    static std::pair<std::string, std::unique_ptr<problem>> last;
+    const std::string key = std::string(f.name) + std::to_string(n);
+    if (last.first != key) {
+        last.second.reset();
+        last = {key, std::make_unique<problem>(f, n)};
+    }
+    return *last.second;
 }
 
-template <class Matcher>
-void match(benchmark::State& state, family kind) {
-    const auto n = static_cast<std::size_t>(state.range(0));
-    const auto c = costs(kind, n);
-    const plait::matrix_view<const float> view(c.data(), n, n);
-    for (auto _ : state) state.counters["cost"] = Matcher{}(view).cost;
+template <class Solve>
+void run(benchmark::State& state, const problem& p, const Solve& solve) {
+    const double start = cpu_seconds();
+    for (auto _ : state) benchmark::DoNotOptimize(solve().cost);
+    const double seconds = (cpu_seconds() - start) / static_cast<double>(state.iterations());
+    state.counters["streams"] = seconds / p.stream_seconds;
+}
+
+void cold(benchmark::State& state, const families::family& f, std::size_t n) {
+    const problem& p = problem_of(f, n);
+    run(state, p, [&] { return plait::hungarian{}(p.view()); });
+    plait::detail::assignment_solver<float> solver(p.view());
+    solver.start();
+    state.counters["gap"] = solver.finish().gap;
+    state.counters["passes"] = 1 + static_cast<double>(solver.scans()) / static_cast<double>(n);
+}
+
+void warm(benchmark::State& state, const families::family& f, std::size_t n) {
+    const problem& p = problem_of(f, n);
+    const plait::assignment before = plait::hungarian{}(p.view());
+    run(state, p, [&] { return plait::hungarian{}(p.view(), before); });
+}
+
+void greedy(benchmark::State& state, const families::family& f, std::size_t n) {
+    const problem& p = problem_of(f, n);
+    run(state, p, [&] { return plait::greedy{}(p.view()); });
 }
 
 const int registered = [] {
-    const std::vector<std::pair<std::string, family>> families{
-        {"random_costs", random_costs}, {"noisy_copy", noisy_copy}, {"unrelated", unrelated}};
-    for (const auto& [name, kind] : families) {
-        const auto set = [](auto* b) { b->RangeMultiplier(2)->Range(256, 2048)->Unit(benchmark::kMillisecond); };
-        const family f = kind;
-        set(benchmark::RegisterBenchmark(("hungarian/" + name).c_str(), [f](auto& s) { match<plait::hungarian>(s, f); }));
-        set(benchmark::RegisterBenchmark(("greedy/" + name).c_str(), [f](auto& s) { match<plait::greedy>(s, f); }));
+    for (const families::family& f : families::all) {
+        for (std::size_t n = 64; n <= 11008; n = n == 8192 ? 11008 : 2 * n) {
+            if (n > 4096 && f.name != "uniform" && f.name != "easy" && f.name != "hard_quarter") continue;
+            const std::string name = std::string(f.name) + '/' + std::to_string(n);
+            const auto add = [&](const std::string& what, auto bench) {
+                benchmark::RegisterBenchmark((name + what).c_str(), [=](auto& state) {
+                    bench(state, f, n);
+                })->Unit(benchmark::kMillisecond);
+            };
+            add("/hungarian", cold);
+            if (n >= 1024) add("/hungarian_warm", warm);
+            if (n == 1024) add("/greedy", greedy);
+        }
     }
     return 0;
 }();

@@ -5,6 +5,7 @@
 #include <plait/match/cost_scan.hpp>
 #include <plait/match/dense_paths.hpp>
 #include <plait/match/dense_rows.hpp>
+#include <plait/match/magnitude.hpp>
 #include <plait/match/matcher.hpp>
 #include <plait/match/priced_assignment.hpp>
 #include <plait/match/sparse_paths.hpp>
@@ -37,7 +38,7 @@ public:
     /// Prices and matches to begin with, from the costs alone. Throws value_error as check_costs does.
     void start() {
         if (!is_square()) {
-            for (std::size_t i = 0; i < state_.rows(); ++i) look_at(i);
+            for (std::size_t i = 0; i < state_.rows(); ++i) note(i, largest_magnitude<T>(cost_.row(i)));
             check();
             return;
         }
@@ -64,12 +65,13 @@ public:
         const double dead_dual = this->dead_dual();
         std::size_t kept = 0;
         for (std::size_t i = 0; i < state_.rows(); ++i) {
-            look_at(i);
             const std::size_t j = previous.columns[i];
             const auto cost = static_cast<double>(cost_(i, j));
             const double dual = cost - state_.price(j);
             const double rounding = 0x1p-51 * (std::fabs(cost) + std::fabs(state_.price(j))); // of prices set earlier
-            const double least = state_.is_dead(i) ? dead_dual : lists_.least(i, dual);
+            T largest = cost == 0 ? largest_magnitude<T>(cost_.row(i)) : 1;
+            const double least = largest == 0 ? dead_dual : lists_.least(i, dual, largest);
+            note(i, largest);
             lists_.raise_bound(i, least);
             if (dual <= least + rounding && std::isfinite(cost)) {
                 state_.match(i, j, cost);
@@ -106,8 +108,7 @@ private:
 
     bool is_square() const { return state_.rows() == state_.cols(); }
 
-    void look_at(std::size_t i) {
-        const T largest = largest_magnitude<T>(cost_.row(i));
+    void note(std::size_t i, T largest) {
         if (largest == 0) state_.mark_dead(i);
         if (std::isnan(largest) || largest > largest_) largest_ = largest; // a NaN stays
     }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <plait/core/simd.hpp>
+#include <plait/match/magnitude.hpp>
 #include <plait/match/priced_assignment.hpp>
 
 #include <algorithm>
@@ -70,18 +71,24 @@ public:
 
     /// Lists the row's smallest reduced costs at today's prices, about `size` of them.
     void build(std::size_t i) {
-        scan(i);
+        scan(i, [](const T*) {});
         keep(i, usual_threshold(i));
         const auto listed = of(i);
         if (listed.size() > 1 && listed[1].floor > rows_[i].bound) // ties, and prices that were rounded
             keep(i, rounded_up<T>(listed[1].floor));
     }
 
-    /// The row's smallest reduced cost, but at most `limit`. Makes no list.
-    double least(std::size_t i, double limit) {
-        scan(i);
+    /// The row's smallest reduced cost, but at most `limit`, and its largest magnitude (see magnitude.hpp). Makes no
+    /// list.
+    double least(std::size_t i, double limit, T& largest) {
+        magnitude<T> seen;
+        scan(i, [&](const T* at) { seen.add_pack(at); });
+        const auto row = state_.cost().row(i);
+        for (std::size_t j = cells_.size() * depth; j < row.size(); ++j) seen.add(row[j]);
+        largest = seen.largest();
         double found = limit;
-        visit(i, rounded_up<T>(limit), [&](std::size_t j, T cost) { found = std::min(found, state_.reduced(j, cost)); });
+        visit(i, rounded_up<T>(limit),
+              [&](std::size_t j, T cost) { found = std::min(found, state_.reduced(j, cost)); });
         return found;
     }
 
@@ -118,8 +125,9 @@ private:
         return b;
     }
 
-    // The minimum of every cell.
-    void scan(std::size_t i) {
+    // The minimum of every cell, and whatever else there is to see in the row.
+    template <class Visitor>
+    void scan(std::size_t i, const Visitor& see) {
         ++scans_;
         const T* c = state_.cost().row(i).data();
         const T* v = state_.rounded_prices();
@@ -130,6 +138,7 @@ private:
                 pack<T> x;
                 pack<T> price;
                 load(x, c + j + k * lanes<T>);
+                see(c + j + k * lanes<T>);
                 load(price, v + j + k * lanes<T>);
                 x -= price;
                 if (k == 0)

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <plait/match/assignment_solver.hpp>
-#include <plait/match/cost_scan.hpp>
+#include <plait/match/magnitude.hpp>
 #include <plait/match/matcher.hpp>
 #include <plait/match/priced_assignment.hpp>
 
