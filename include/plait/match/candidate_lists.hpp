@@ -3,8 +3,10 @@
 #include <plait/core/simd.hpp>
 #include <plait/match/magnitude.hpp>
 #include <plait/match/priced_assignment.hpp>
+#include <plait/match/row_filter.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -34,7 +36,7 @@ public:
 
     /// `bound`: of all reduced costs, before there are lists.
     candidate_lists(const priced_assignment<T>& state, double bound)
-        : state_(state), rows_(state.rows(), {.bound = bound}), cells_(state.cols() / block * lanes<T>) {
+        : state_(state), rows_(state.rows(), list{.bound = bound}), filter_(state.cols()) {
         pool_.reserve(state.rows() * capacity); // touched where lists are made
     }
 
@@ -72,10 +74,20 @@ public:
     /// Lists the row's smallest reduced costs at today's prices, about `size` of them.
     void build(std::size_t i) {
         scan(i, [](const T*) {});
-        keep(i, usual_threshold(i));
+        // Rows are alike: the width of a list usually fits the next row too.
+        T threshold = filter_.smallest() + width_;
+        auto columns = filter_.up_to(threshold);
+        if (columns.size() < fewest || columns.size() > capacity) {
+            threshold = filter_.threshold(size);
+            width_ = threshold - filter_.smallest();
+            columns = filter_.up_to(threshold);
+        }
+        keep(i, columns, threshold);
         const auto listed = of(i);
-        if (listed.size() > 1 && listed[1].floor > rows_[i].bound) // ties, and prices that were rounded
-            keep(i, rounded_up<T>(listed[1].floor));
+        if (listed.size() > 1 && listed[1].floor > rows_[i].bound) { // ties, and prices that were rounded
+            threshold = rounded_up<T>(listed[1].floor);
+            keep(i, filter_.up_to(threshold), threshold);
+        }
     }
 
     /// The row's smallest reduced cost, but at most `limit`, and its largest magnitude (see magnitude.hpp). Makes no
@@ -84,11 +96,10 @@ public:
         magnitude<T> seen;
         scan(i, [&](const T* at) { seen.add_pack(at); });
         const auto row = state_.cost().row(i);
-        for (std::size_t j = cells_.size() * depth; j < row.size(); ++j) seen.add(row[j]);
+        for (std::size_t j = filter_.whole(); j < row.size(); ++j) seen.add(row[j]);
         largest = seen.largest();
         double found = limit;
-        visit(i, rounded_up<T>(limit),
-              [&](std::size_t j, T cost) { found = std::min(found, state_.reduced(j, cost)); });
+        for (index j : filter_.up_to(rounded_up<T>(limit))) found = std::min(found, state_.reduced(j, row[j]));
         return found;
     }
 
@@ -101,9 +112,7 @@ public:
 private:
     static constexpr std::size_t size = 16; // 12 to 24 measure alike, 8 far worse
     static constexpr std::size_t capacity = 2 * size;
-    static constexpr std::size_t depth = 8; // packs per block; a cell is one lane of a block
-    static constexpr std::size_t block = depth * lanes<T>;
-    static constexpr T infinite = std::numeric_limits<T>::infinity();
+    static constexpr std::size_t fewest = 10;
 
     struct list {
         std::size_t begin = 0;
@@ -116,7 +125,7 @@ private:
         for (const candidate& c : of(i)) {
             if (c.floor >= b.second && c.floor > b.first) break;
             const double reduced = state_.reduced(c.column, c.cost);
-            if (reduced < b.first || (reduced == b.first && state_.is_free(c.column) && !state_.is_free(b.column))) {
+            if (reduced < b.first || (reduced == b.first && goes_before(c.column, b.column))) {
                 b = {reduced, b.first, c.cost, c.column};
             } else if (reduced < b.second) {
                 b.second = reduced;
@@ -125,100 +134,68 @@ private:
         return b;
     }
 
-    // The minimum of every cell, and whatever else there is to see in the row.
+    // Among equals.
+    bool goes_before(index column, index other) const {
+        return state_.is_free(column) != state_.is_free(other) ? state_.is_free(column) : column < other;
+    }
+
     template <class Visitor>
     void scan(std::size_t i, const Visitor& see) {
         ++scans_;
-        const T* c = state_.cost().row(i).data();
-        const T* v = state_.rounded_prices();
-        T* cells = cells_.data();
-        for (std::size_t j = 0, n = state_.cols(); j + block <= n; j += block) {
-            pack<T> least;
-            for (std::size_t k = 0; k < depth; ++k) {
-                pack<T> x;
-                pack<T> price;
-                load(x, c + j + k * lanes<T>);
-                see(c + j + k * lanes<T>);
-                load(price, v + j + k * lanes<T>);
-                x -= price;
-                if (k == 0)
-                    least = x;
-                else
-                    minimize<T>(least, x);
-            }
-            store<T>(cells + j / depth, least);
-        }
+        filter_.scan(state_.cost().row(i).data(), state_.rounded_prices(), see);
     }
 
-    // About `size` entries reach the size-th smallest of many minima: cells, or groups of them, and the columns after
-    // the last whole block.
-    T usual_threshold(std::size_t i) {
-        minima_.assign(cells_.begin(), cells_.end());
-        while (minima_.size() >= 8 * size) {
-            const std::size_t half = minima_.size() / 2;
-            const std::size_t rest = minima_.size() - half;
-            for (std::size_t k = 0; k < half; ++k) minima_[k] = std::min(minima_[k], minima_[rest + k]);
-            minima_.resize(rest);
-        }
-        const T* c = state_.cost().row(i).data();
-        const T* v = state_.rounded_prices();
-        for (std::size_t j = cells_.size() * depth; j < state_.cols(); ++j) minima_.push_back(c[j] - v[j]);
-        if (minima_.size() <= size) return infinite;
-        const auto at = minima_.begin() + static_cast<std::ptrdiff_t>(size - 1);
-        std::nth_element(minima_.begin(), at, minima_.end());
-        return *at;
-    }
-
-    // The pairs up to the threshold, after a scan.
-    template <class Visitor>
-    void visit(std::size_t i, T threshold, const Visitor& visitor) const {
-        const T* c = state_.cost().row(i).data();
-        const T* v = state_.rounded_prices();
-        const auto look_at = [&](std::size_t j) {
-            if (c[j] - v[j] <= threshold && c[j] < infinite) visitor(j, c[j]);
-        };
-        for (std::size_t first = 0; first < cells_.size(); first += lanes<T>) {
-            pack<T> minima;
-            load(minima, cells_.data() + first);
-            if (!any(minima <= threshold)) continue;
-            for (std::size_t lane = 0; lane < lanes<T>; ++lane)
-                if (minima[lane] <= threshold)
-                    for (std::size_t k = 0; k < depth; ++k) look_at(first * depth + k * lanes<T> + lane);
-        }
-        for (std::size_t j = cells_.size() * depth; j < state_.cols(); ++j) look_at(j);
-    }
-
-    void keep(std::size_t i, T threshold) {
+    void keep(std::size_t i, std::span<const index> columns, T threshold) {
+        const T* costs = state_.cost().row(i).data();
         found_.clear();
-        visit(i, threshold, [&](std::size_t j, T cost) {
-            found_.push_back({state_.reduced(j, cost), cost, static_cast<index>(j)});
-        });
+        for (index j : columns) found_.push_back({state_.reduced(j, costs[j]), costs[j], j});
         list& l = rows_[i];
         l.bound = threshold; // what rounds to more is more
-        const auto smaller = [](const candidate& a, const candidate& b) {
-            return std::tie(a.floor, a.column) < std::tie(b.floor, b.column);
-        };
         if (found_.size() > capacity) {
             const auto last = found_.begin() + static_cast<std::ptrdiff_t>(capacity);
-            std::nth_element(found_.begin(), last, found_.end(), smaller);
+            std::nth_element(found_.begin(), last, found_.end(), [](const candidate& a, const candidate& b) {
+                return std::tie(a.floor, a.column) < std::tie(b.floor, b.column);
+            });
             l.bound = std::min(l.bound, last->floor);
             found_.resize(capacity);
         }
-        std::sort(found_.begin(), found_.end(), smaller);
         if (l.size == 0) {
             l.begin = pool_.size();
             pool_.resize(pool_.size() + capacity);
         }
         l.size = found_.size();
-        std::copy(found_.begin(), found_.end(), pool_.begin() + static_cast<std::ptrdiff_t>(l.begin));
+        sort_found(pool_.data() + l.begin);
+    }
+
+    // Counts for each candidate how many are smaller: there are few, and no branch depends on the numbers.
+    void sort_found(candidate* to) const {
+        alignas(32) double floors[capacity];
+        const std::size_t count = found_.size();
+        for (std::size_t k = 0; k < capacity; ++k) floors[k] = k < count ? found_[k].floor : infinity;
+        static_assert(capacity <= 32);
+        std::uint32_t taken = 0;
+        for (std::size_t k = 0; k < count; ++k) {
+            pack<double> mine;
+            pack<std::int64_t> smaller = {};
+            fill(mine, floors[k]);
+            for (std::size_t j = 0; j < count; j += lanes<double>) {
+                pack<double> others;
+                load(others, floors + j);
+                smaller -= others < mine;
+            }
+            auto rank = static_cast<std::size_t>(smaller[0] + smaller[1] + smaller[2] + smaller[3]);
+            rank += static_cast<std::size_t>(std::countr_one(taken >> rank)); // equals follow each other
+            taken |= std::uint32_t{1} << rank;
+            to[rank] = found_[k];
+        }
     }
 
     const priced_assignment<T>& state_;
     std::vector<list> rows_;
     std::vector<candidate> pool_;
     std::size_t scans_ = 0;
-    std::vector<T> cells_;
-    std::vector<T> minima_;
+    row_filter<T> filter_;
+    T width_ = -1; // of a list: threshold minus smallest
     std::vector<candidate> found_;
 };
 
