@@ -56,6 +56,7 @@ public:
         auto dead = scan.zero_rows.begin();
         for (std::size_t j = 0; j < state_.cols() && dead != scan.zero_rows.end(); ++j)
             if (state_.is_free(j) && scan.minima[j] == 0) state_.match(*dead++, j, 0);
+        if (scan.zero_columns.size() > 1 && state_.cols() > few_columns_) state_.share(scan.zero_columns);
     }
 
     /// Prices of a matrix of the same shape, and its matches where they are still the cheapest of their row. False when
@@ -133,6 +134,7 @@ private:
     }
 
     void match_over_rows() {
+        state_.unshare();
         dense_rows<T> rows(state_);
         bid(state_, rows, 0.0, 3 * state_.rows());
         dense_paths<T> paths(state_);
@@ -164,6 +166,7 @@ private:
     }
 
     assignment result() {
+        state_.unshare();
         assignment a;
         const double dead_dual = this->dead_dual();
         for (std::size_t i = 0; i < state_.rows(); ++i) {

@@ -29,9 +29,10 @@ bool bid(priced_assignment<T>& state, Rows& rows, double epsilon, std::size_t bu
         stack.pop_back();
         const auto best = rows.best(i);
         if (best.first == infinity) throw infeasible{i};
-        const bool only_choice = best.second == infinity;
+        // Others keep their places on a shared column, so its price stays; so it does for a row without a choice.
+        const bool stays = best.second == infinity || state.is_shared(best.column);
         const double old_price = state.price(best.column);
-        const double price = only_choice ? old_price : old_price - (best.second - best.first) - epsilon;
+        const double price = stays ? old_price : old_price - (best.second - best.first) - epsilon;
         const bool falls = price < old_price;
         if (!falls && !state.is_free(best.column)) continue; // a tie: left to the augmenting paths
         if (falls) state.set_price(best.column, price);

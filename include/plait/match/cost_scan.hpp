@@ -18,16 +18,20 @@ template <std::floating_point T>
 struct cost_scan {
     std::vector<T> minima;                     ///< of each column
     std::vector<std::uint32_t> rows;           ///< the first row with its column's minimum
-    std::vector<std::uint32_t> zero_rows = {}; ///< rows without a cost: units without weights
-    T largest = 0;                             ///< finite magnitude
+    std::vector<std::uint32_t> zero_rows = {}; ///< without a cost: units without weights
+    std::vector<std::uint32_t> zero_columns = {};
+    T largest = 0; ///< finite magnitude
 
     explicit cost_scan(matrix_view<const T> cost)
         : minima(cost.cols(), std::numeric_limits<T>::infinity()), rows(cost.cols()) {
         const std::size_t n = cost.rows();
         std::vector<bits> first(cost.cols()); // of the band of rows with the minimum
+        std::vector<bits> nonzero(cost.cols());
         std::size_t i = 0;
-        for (; i + band <= n; i += band) scan<band>(cost, i, first.data());
-        for (; i < n; ++i) scan<1>(cost, i, first.data());
+        for (; i + band <= n; i += band) scan<band>(cost, i, first.data(), nonzero.data());
+        for (; i < n; ++i) scan<1>(cost, i, first.data(), nonzero.data());
+        for (std::size_t j = 0; j < rows.size(); ++j)
+            if (nonzero[j] == 0) zero_columns.push_back(static_cast<std::uint32_t>(j));
         for (std::size_t j = 0; j < rows.size(); ++j) {
             auto row = static_cast<std::size_t>(first[j]);
             while (row + 1 < n && cost(row, j) != minima[j]) ++row;
@@ -41,7 +45,7 @@ private:
     static constexpr std::size_t band = 4;
 
     template <std::size_t Rows>
-    void scan(matrix_view<const T> cost, std::size_t i, bits* first) {
+    void scan(matrix_view<const T> cost, std::size_t i, bits* first, bits* nonzero) {
         const T* c[Rows];
         magnitude<T> magnitudes[Rows];
         for (std::size_t r = 0; r < Rows; ++r) c[r] = cost.row(i + r).data();
@@ -50,15 +54,18 @@ private:
             pack<T> least;
             pack<T> old;
             pack<bits> row_of_old;
+            pack<bits> set;
+            load(set, nonzero + j);
             for (std::size_t r = 0; r < Rows; ++r) {
                 pack<T> x;
                 load(x, c[r] + j);
-                magnitudes[r].add_pack(c[r] + j);
+                magnitudes[r].add_pack(c[r] + j, set);
                 if (r == 0)
                     least = x;
                 else
                     minimize<T>(least, x);
             }
+            store<bits>(nonzero + j, set);
             load(old, minima.data() + j);
             load(row_of_old, first + j);
             const pack<bits> better = least < old;
@@ -68,6 +75,7 @@ private:
         for (; j < cost.cols(); ++j) {
             for (std::size_t r = 0; r < Rows; ++r) {
                 magnitudes[r].add(c[r][j]);
+                if (c[r][j] != 0) nonzero[j] = 1;
                 if (c[r][j] < minima[j]) minima[j] = c[r][j], first[j] = static_cast<bits>(i);
             }
         }

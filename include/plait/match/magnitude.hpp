@@ -21,10 +21,17 @@ public:
     void add(T x) { rest_ = std::max<bits>(rest_, std::bit_cast<bits>(x) & no_sign); }
 
     [[gnu::always_inline]] void add_pack(const T* from) {
+        pack<bits> unused = {};
+        add_pack(from, unused);
+    }
+
+    /// Sets bits in `nonzero` where an element is not zero.
+    [[gnu::always_inline]] void add_pack(const T* from, pack<bits>& nonzero) {
         pack<bits> x;
         std::memcpy(&x, from, sizeof(x));
         x &= no_sign;
         lanes_ = x > lanes_ ? x : lanes_;
+        nonzero |= x;
     }
 
     T largest() const {

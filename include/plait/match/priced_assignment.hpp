@@ -2,6 +2,7 @@
 
 #include <plait/match/matcher.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <concepts>
 #include <cstddef>
@@ -50,7 +51,7 @@ public:
     std::size_t cols() const { return row_of_.size(); }
     index column_of(std::size_t i) const { return column_of_[i]; }
     index row_of(std::size_t j) const { return row_of_[j]; }
-    bool is_free(std::size_t j) const { return row_of_[j] == none; }
+    bool is_free(std::size_t j) const { return j == shared_ ? occupants_.size() < alike_.size() : row_of_[j] == none; }
     double price(std::size_t j) const { return prices_[j]; }
     const double* prices() const { return prices_.data(); }
 
@@ -59,6 +60,7 @@ public:
 
     void set_price(std::size_t j, double price) {
         prices_[j] = price;
+        if (is_hidden(j)) return;
         rounded_prices_[j] = rounded_up<T>(price);
     }
 
@@ -70,17 +72,58 @@ public:
 
     /// Gives row i column j; returns the row that had it, or none.
     index match(std::size_t i, std::size_t j, double cost) {
-        const index evicted = std::exchange(row_of_[j], static_cast<index>(i));
-        if (evicted != none) column_of_[evicted] = none;
         column_of_[i] = static_cast<index>(j);
         matched_cost_[i] = cost;
+        if (j == shared_) {
+            seat_[i] = static_cast<index>(occupants_.size());
+            occupants_.push_back(static_cast<index>(i));
+            return none;
+        }
+        const index evicted = std::exchange(row_of_[j], static_cast<index>(i));
+        if (evicted != none) column_of_[evicted] = none;
         return evicted;
     }
 
     void release(std::size_t i) {
-        row_of_[column_of_[i]] = none;
-        column_of_[i] = none;
+        const index j = std::exchange(column_of_[i], none);
+        if (j != shared_) {
+            row_of_[j] = none;
+            return;
+        }
+        occupants_[seat_[i]] = occupants_.back();
+        seat_[occupants_.back()] = seat_[i];
+        occupants_.pop_back();
     }
+
+    /// Columns without a cost are alike too, and have one price: from now on the first of them, the shared one, stands
+    /// for all and takes as many rows; the others are hidden, and free. All have the same price when this is called.
+    void share(std::vector<index> columns) {
+        seat_.resize(rows());
+        shared_ = columns.front();
+        alike_ = std::move(columns);
+        for (const index j : alike_) {
+            if (j != shared_) rounded_prices_[j] = -std::numeric_limits<T>::infinity();
+            if (const index i = std::exchange(row_of_[j], none); i != none) match(i, shared_, matched_cost_[i]);
+        }
+    }
+
+    /// Gives every column its own price and row again.
+    void unshare() {
+        if (shared_ == none) return;
+        const double price = prices_[shared_];
+        std::vector<index> seated = std::exchange(occupants_, {});
+        std::ranges::sort(seated);
+        shared_ = none;
+        for (const index j : alike_) {
+            rounded_prices_[j] = 0;
+            set_price(j, price);
+        }
+        for (std::size_t k = 0; k < seated.size(); ++k) match(seated[k], alike_[k], matched_cost_[seated[k]]);
+    }
+
+    bool is_shared(std::size_t j) const { return j == shared_; }
+    bool is_hidden(std::size_t j) const { return rounded_prices_[j] == -std::numeric_limits<T>::infinity(); }
+    const std::vector<index>& occupants() const { return occupants_; } ///< of the shared column
 
     /// Rows without a cost are alike: who has reached one need not look at another.
     void mark_dead(std::size_t i) { dead_[i] = true; }
@@ -101,6 +144,10 @@ private:
     std::vector<index> row_of_;
     std::vector<double> matched_cost_;
     std::vector<bool> dead_;
+    index shared_ = none;
+    std::vector<index> alike_;     // the columns that the shared one stands for
+    std::vector<index> occupants_; // rows on the shared column
+    std::vector<index> seat_;      // of row i among them
 };
 
 /// The smallest reduced cost of a row, where (at a free column if there is a choice), and the second smallest.

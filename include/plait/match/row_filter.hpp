@@ -91,7 +91,8 @@ public:
         std::size_t found = 0;
         const auto take = [&](std::size_t j) {
             found_[found] = static_cast<index>(j);
-            found += (costs_[j] - prices_[j] <= threshold) & (costs_[j] < infinite);
+            const T x = costs_[j] - prices_[j];
+            found += (x <= threshold) & (x < infinite);
         };
         for (std::size_t h = 0; h < hits; ++h)
             for (std::size_t k = 0; k < depth; ++k) take(hits_[h] + k * lanes<T>);

@@ -45,7 +45,11 @@ public:
             reached& r = reach_[e.column];
             if (r.closed_in == search_) continue;
             r.closed_in = search_;
-            relax_list(state_.row_of(e.column), e.distance - state_.dual(state_.row_of(e.column)));
+            const auto leave = [&](std::size_t row) { relax_list(row, e.distance - state_.dual(row)); };
+            if (!state_.is_shared(e.column))
+                leave(state_.row_of(e.column));
+            else
+                for (const index row : state_.occupants()) leave(row);
         }
         if (nearest_free_ == none) throw infeasible{start};
         for (index j : touched_)
@@ -89,7 +93,7 @@ private:
             nearest_free_ = column;
         } else if (distance >= limit_) {
             return;
-        } else if (!(dead_reached_ && state_.is_dead(state_.row_of(column)))) {
+        } else if (state_.is_shared(column) || !(dead_reached_ && state_.is_dead(state_.row_of(column)))) {
             push({distance, 0, column, none});
         }
         if (r.distance == infinity) touched_.push_back(column);
@@ -125,7 +129,7 @@ private:
         scanned_.push_back(static_cast<index>(i));
         const auto row = state_.cost().row(i);
         for (std::size_t j = 0; j < row.size(); ++j) {
-            if (row[j] == std::numeric_limits<T>::infinity()) continue;
+            if (row[j] == std::numeric_limits<T>::infinity() || state_.is_hidden(j)) continue;
             const double distance = base + state_.reduced(j, row[j]);
             if (distance < limit_) relax(i, distance, row[j], static_cast<index>(j));
         }
