@@ -265,6 +265,15 @@ TEST_CASE("an earlier assignment helps rectangles too, and may be of quite anoth
         CHECK(std::abs(warm.cost - hungarian{}(other.view()).cost) <= 1e-12);
         CHECK(std::abs(warm.gap) <= 1e-12);
     }
+    for (const double scale : {1e30, 1e300, -1e30, 1e-30}) {
+        const auto m = drawn<double>(20, 20, draw);
+        auto scaled = drawn<double>(20, 20, draw);
+        for (double& c : scaled.values) c *= scale;
+        const assignment before = hungarian{}(scaled.view());
+        CHECK(std::abs(hungarian{}(m.view(), before).cost - hungarian{}(m.view()).cost) <= 1e-12);
+        const matrix<float> narrow{20, 20, std::vector<float>(m.values.begin(), m.values.end())};
+        CHECK(std::abs(hungarian{}(narrow.view(), before).cost - hungarian{}(narrow.view()).cost) <= 1e-12);
+    }
     const matrix<double> forbidden{2, 2, {infinity, 1, 1, 0}};
     const matrix<double> free{2, 2, {0, 1, 1, 0}};
     CHECK(hungarian{}(forbidden.view(), hungarian{}(free.view())).cost == 2);

@@ -60,8 +60,12 @@ public:
     }
 
     /// Prices of a matrix of the same shape, and its matches where they are still the cheapest of their row. False when
-    /// these are less than half of the rows, or when a column would be left without a row but with a price.
+    /// these are less than half of the rows, when a column would be left without a row but with a price, or when the
+    /// prices are so much larger than the costs that their differences would be lost.
     bool start_from(const assignment& previous) {
+        double largest_price = 0;
+        for (double price : previous.column_duals) largest_price = std::max(largest_price, std::fabs(price));
+        if (largest_price > static_cast<double>(std::numeric_limits<T>::max() / 4)) return false;
         for (std::size_t j = 0; j < state_.cols(); ++j) state_.set_price(j, previous.column_duals[j]);
         const double dead_dual = this->dead_dual();
         std::size_t kept = 0;
@@ -82,7 +86,7 @@ public:
             }
         }
         check();
-        return is_square() || kept == state_.rows();
+        return largest_price <= 8 * static_cast<double>(largest_) && (is_square() || kept == state_.rows());
     }
 
     /// Whether sums of costs may be too large for T.

@@ -48,6 +48,9 @@ private:
             return {.columns = std::vector<std::size_t>(cost.rows(), assignment::unmatched),
                     .row_duals = std::vector<double>(cost.rows()),
                     .column_duals = std::vector<double>(cost.cols())};
+        if (std::max(cost.rows(), cost.cols()) >= detail::priced_assignment<T>::none)
+            throw value_error("there are " + std::to_string(cost.rows()) + " x " + std::to_string(cost.cols())
+                              + " costs, expected less than 2^32 - 1 rows and columns");
         const bool tall = cost.rows() > cost.cols();
         try {
             if (!tall) return solve_wide(cost, previous);
