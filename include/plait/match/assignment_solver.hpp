@@ -143,7 +143,7 @@ private:
         bid(state_, rows, 0.0, 3 * state_.rows());
         dense_paths<T> paths(state_);
         for (const auto i : state_.free_rows()) paths.augment(i);
-        for (std::size_t i = 0; i < state_.rows(); ++i) lists_.raise_bound(i, rows.lower_bound(i));
+        for (std::size_t i = 0; i < state_.rows(); ++i) lists_.raise_bound(i, rows.least(i));
         scans_ = rows.scans() + paths.scans();
     }
 

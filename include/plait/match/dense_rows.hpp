@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <utility>
 #include <vector>
 
 namespace plait::detail {
@@ -34,10 +33,10 @@ public:
         std::size_t j = 0;
         for (; j + width <= n; j += width) {
             pack<double> x;
-            pack<double> y;
+            pack<double> price;
             load_doubles(x, c + j);
-            load(y, v + j);
-            x -= y;
+            load(price, v + j);
+            x -= price;
             store<double>(reduced_.data() + j, x);
             const pack<double> larger = x < first ? first : x;
             minimize<double>(first, x);
@@ -58,11 +57,27 @@ public:
         return b;
     }
 
-    double lower_bound(std::size_t i) {
+    /// The smallest reduced cost of a row.
+    double least(std::size_t i) const {
+        constexpr std::size_t width = lanes<double>;
+        const std::size_t n = state_.cols();
         const T* c = state_.cost().row(i).data();
-        double least = std::numeric_limits<double>::infinity();
-        for (std::size_t j = 0; j < state_.cols(); ++j) least = std::min(least, state_.reduced(j, c[j]));
-        return least;
+        const double* v = state_.prices();
+        pack<double> smallest;
+        fill(smallest, std::numeric_limits<double>::infinity());
+        std::size_t j = 0;
+        for (; j + width <= n; j += width) {
+            pack<double> x;
+            pack<double> price;
+            load_doubles(x, c + j);
+            load(price, v + j);
+            x -= price;
+            minimize<double>(smallest, x);
+        }
+        double found = std::numeric_limits<double>::infinity();
+        for (std::size_t k = 0; k < width; ++k) found = std::min(found, smallest[k]);
+        for (; j < n; ++j) found = std::min(found, state_.reduced(j, c[j]));
+        return found;
     }
 
 private:
