@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <concepts>
 #include <cstddef>
-#include <cstdint>
 #include <limits>
 #include <vector>
 
@@ -24,7 +23,6 @@ public:
         : state_(state),
           prices_(padded(state.cols())),
           distance_(padded(state.cols())),
-          row_(padded(state.cols())),
           cells_(padded(state.cols()) / depth) {
         for (std::size_t j = 0; j < state.cols(); ++j)
             if (state.is_free(j)) free_columns_.push_back(static_cast<index>(j));
@@ -36,6 +34,7 @@ public:
         std::copy_n(state_.prices(), state_.cols(), prices_.begin());
         std::ranges::fill(distance_, infinity);
         closed_.clear();
+        scanned_.clear();
         std::size_t row = start;
         double base = 0;
         bool dead_reached = false;
@@ -48,8 +47,9 @@ public:
             if (free != free_columns_.end()) {
                 const index column = *free;
                 free_columns_.erase(free);
+                flip(start, {column, reached});
                 for (const auto& [j, distance] : closed_) state_.set_price(j, state_.price(j) - (reached - distance));
-                return flip(start, column);
+                return;
             }
             const std::size_t column = column_at(reached);
             closed_.push_back({static_cast<index>(column), reached});
@@ -70,16 +70,20 @@ private:
         index column;
         double distance;
     };
+    struct scanned {
+        std::size_t row;
+        double base; // distance minus reduced cost
+    };
 
     static std::size_t padded(std::size_t n) { return (n + block - 1) / block * block; }
 
     // The smallest distance of an open column.
     double relax(std::size_t i, double base) {
         ++scans_;
+        scanned_.push_back({i, base});
         constexpr std::size_t width = lanes<double>;
         const std::size_t n = state_.cols();
         const T* c = state_.cost().row(i).data();
-        const auto row = static_cast<std::int64_t>(i);
         pack<double> nearest;
         fill(nearest, infinity);
         const std::size_t whole = n / block * block;
@@ -90,16 +94,12 @@ private:
                 pack<double> x;
                 pack<double> price;
                 pack<double> old;
-                pack<std::int64_t> old_row;
                 load_doubles(x, c + j);
                 load(price, prices_.data() + j);
                 load(old, distance_.data() + j);
-                load(old_row, row_.data() + j);
                 x = base + (x - price);
-                const pack<std::int64_t> nearer = x < old;
-                x = nearer ? x : old;
+                minimize<double>(x, old);
                 store<double>(distance_.data() + j, x);
-                store<std::int64_t>(row_.data() + j, nearer ? row - pack<std::int64_t>{} : old_row);
                 if (k == 0)
                     least = x;
                 else
@@ -111,11 +111,7 @@ private:
         double smallest = infinity;
         for (std::size_t k = 0; k < width; ++k) smallest = std::min(smallest, nearest[k]);
         for (std::size_t j = whole; j < n; ++j) {
-            const double x = base + (static_cast<double>(c[j]) - prices_[j]);
-            if (x < distance_[j]) {
-                distance_[j] = x;
-                row_[j] = row;
-            }
+            distance_[j] = std::min(distance_[j], base + (static_cast<double>(c[j]) - prices_[j]));
             smallest = std::min(smallest, distance_[j]);
         }
         return smallest;
@@ -159,24 +155,33 @@ private:
         cells_[j / block * width + j % width] = least;
     }
 
-    void flip(std::size_t start, index column) {
+    void flip(std::size_t start, closed end) {
         for (;;) {
-            const auto row = static_cast<std::size_t>(row_[column]);
+            const std::size_t row = row_before(end);
             const index before = state_.column_of(row);
             if (before != priced_assignment<T>::none) state_.release(row);
-            state_.match(row, column, static_cast<double>(state_.cost()(row, column)));
+            state_.match(row, end.column, static_cast<double>(state_.cost()(row, end.column)));
             if (row == start) return;
-            column = before;
+            end = *std::ranges::find(closed_, before, &closed::column);
         }
+    }
+
+    // The row from which the column was reached: the first whose sum is its distance. Keeping it for every column as
+    // the search goes would cost more than finding it for the few on the path.
+    std::size_t row_before(const closed& end) const {
+        const auto reaches = [&](const scanned& s) {
+            return s.base + state_.reduced(end.column, state_.cost()(s.row, end.column)) == end.distance;
+        };
+        return std::ranges::find_if(scanned_, reaches)->row;
     }
 
     priced_assignment<T>& state_;
     std::vector<double> prices_; // minus infinity for closed columns
     std::vector<double> distance_;
-    std::vector<std::int64_t> row_;
     std::vector<double> cells_; // smallest distances of the lanes of each block
     std::vector<index> free_columns_;
     std::vector<closed> closed_;
+    std::vector<scanned> scanned_;
     std::size_t scans_ = 0;
 };
 
