@@ -53,7 +53,7 @@ private:
     // The matcher, starting from its earlier assignment if it can.
     template <std::floating_point F>
     assignment match(matrix_view<const F> costs, const assignment* previous) const {
-        if constexpr (requires { solve_(costs, *previous); })
+        if constexpr (warm_matcher<M> && requires { solve_(costs, *previous); }) // of this type
             if (previous) return solve_(costs, *previous);
         return solve_(costs);
     }

@@ -14,10 +14,7 @@
 #include <cmath>
 #include <concepts>
 #include <cstddef>
-#include <cstdint>
 #include <limits>
-#include <utility>
-#include <vector>
 
 namespace plait::detail {
 
@@ -30,10 +27,7 @@ class assignment_solver {
 public:
     /// Up to `few_columns` whole rows are looked at; the default is where that measured slower.
     explicit assignment_solver(matrix_view<const T> cost, std::size_t few_columns = 256)
-        : cost_(cost),
-          state_(cost),
-          lists_(state_, cost.rows() == cost.cols() ? 0 : -infinity),
-          few_columns_(few_columns) {}
+        : cost_(cost), state_(cost), lists_(state_), few_columns_(few_columns) {}
 
     /// Prices and matches to begin with, from the costs alone. Throws value_error as check_costs does.
     void start() {
@@ -49,6 +43,8 @@ public:
             if (scan.minima[j] == std::numeric_limits<T>::infinity()) throw infeasible{j, true};
             state_.set_price(j, static_cast<double>(scan.minima[j]));
         }
+        for (std::size_t i = 0; i < state_.rows(); ++i)
+            lists_.raise_bound(i, 0); // no cost is below its column's minimum
         for (const auto i : scan.zero_rows) state_.mark_dead(i);
         for (std::size_t j = 0; j < state_.cols(); ++j)
             if (const auto i = scan.rows[j]; state_.column_of(i) == none && !state_.is_dead(i))
@@ -60,8 +56,9 @@ public:
     }
 
     /// Prices of a matrix of the same shape, and its matches where they are still the cheapest of their row. False when
-    /// these are less than half of the rows, when a column would be left without a row but with a price, or when the
-    /// prices are so much larger than the costs that their differences would be lost.
+    /// these are less than half of the rows, or when the prices would prove nothing: in a matrix that is not square
+    /// those that are positive, or of a column without a row; anywhere those so much larger than the costs that
+    /// differences are lost.
     bool start_from(const assignment& previous) {
         double largest_price = 0;
         for (double price : previous.column_duals) largest_price = std::max(largest_price, std::fabs(price));
@@ -86,7 +83,11 @@ public:
             }
         }
         check();
-        return largest_price <= 8 * static_cast<double>(largest_) && (is_square() || kept == state_.rows());
+        if (largest_price > 8 * static_cast<double>(largest_)) return false;
+        if (is_square()) return true;
+        for (std::size_t j = 0; j < state_.cols(); ++j)
+            if (state_.price(j) > 0 || (state_.is_free(j) && state_.price(j) < 0)) return false;
+        return kept == state_.rows();
     }
 
     /// Whether sums of costs may be too large for T.

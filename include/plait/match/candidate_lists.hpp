@@ -34,9 +34,8 @@ public:
         index column;
     };
 
-    /// `bound`: of all reduced costs, before there are lists.
-    candidate_lists(const priced_assignment<T>& state, double bound)
-        : state_(state), rows_(state.rows(), list{.bound = bound}), filter_(state.cols()) {
+    explicit candidate_lists(const priced_assignment<T>& state)
+        : state_(state), rows_(state.rows()), filter_(state.cols()) {
         pool_.reserve(state.rows() * capacity); // touched where lists are made
     }
 
@@ -117,7 +116,7 @@ private:
     struct list {
         std::size_t begin = 0;
         std::size_t size = 0;
-        double bound = 0;
+        double bound = -infinity;
     };
 
     two_best<T> listed(std::size_t i) const {

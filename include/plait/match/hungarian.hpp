@@ -1,5 +1,7 @@
 #pragma once
 
+#include <plait/core/error.hpp>
+#include <plait/core/matrix_view.hpp>
 #include <plait/match/assignment_solver.hpp>
 #include <plait/match/magnitude.hpp>
 #include <plait/match/matcher.hpp>
@@ -10,7 +12,6 @@
 #include <concepts>
 #include <cstddef>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,14 +22,15 @@ namespace plait {
 ///
 /// Any shape: every row gets a column, or every column a row. Plus infinity forbids a pair. The duals prove the result:
 /// `gap` is 0 up to rounding. Called with the assignment of an earlier matrix of the same shape, it keeps what is still
-/// right of it: an unchanged matrix then costs one pass, one that changed in more than half of its rows is solved anew.
+/// right of it, ties included: an unchanged matrix then costs one pass, one that changed in more than half of its rows
+/// is solved anew.
 ///
 /// Throws value_error on NaN, on minus infinity, and when no assignment avoids the forbidden pairs; shape_error when
 /// the earlier assignment is not of that shape. Complexity: O(min(n, m)^2 max(n, m)) time at worst, a few passes over
 /// the matrix for most; O(n + m) memory beside the costs (a transposed copy when n > m, one in double for floats so
 /// large that their sums overflow). Same matrix, same assignment; ties go to free columns, then to the lowest index.
-/// Source: Jonker and Volgenant 1987 for the phases; candidate lists with bounds and the rest in the headers that it
-/// includes.
+/// Sources: Jonker and Volgenant 1987 (column minima, bids, shortest augmenting paths), Bertsekas 1988 (bids with a
+/// margin). The candidate lists with bounds and the sharing of units without weights are plait's own.
 ///     assignment s = hungarian{}(matrix_view<const float>{cost, rows, columns});
 struct hungarian {
     assignment operator()(matrix_view<const float> cost) const { return solve(cost, nullptr); }
@@ -54,8 +56,10 @@ private:
         const bool tall = cost.rows() > cost.cols();
         try {
             if (!tall) return solve_wide(cost, previous);
-            for (std::size_t i = 0; i < cost.rows(); ++i) // now, to be able to say where
-                if (!std::isfinite(detail::largest_magnitude<T>(cost.row(i)))) detail::check_costs(cost);
+            bool finite = true;
+            for (std::size_t i = 0; i < cost.rows(); ++i)
+                finite = finite && std::isfinite(detail::largest_magnitude<T>(cost.row(i)));
+            if (!finite) detail::check_costs(cost); // before rows and columns change their names
             const auto copy = transposed(cost);
             const matrix_view<const T> wide(copy.get(), cost.cols(), cost.rows());
             if (!previous) return transposed(solve_wide(wide, nullptr));

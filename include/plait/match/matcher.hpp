@@ -24,11 +24,16 @@ struct assignment {
     std::vector<double> column_duals = {};
 };
 
-/// Finds a cheap assignment of rows to columns: minimises, takes any shape, breaks ties by the lowest index. One that
-/// can start from its assignment of an earlier, similar matrix of the same shape also has m(cost, previous).
+/// Finds a cheap assignment of rows to columns: minimises, takes any shape, the same for the same costs.
 template <class M>
 concept matcher = std::copy_constructible<M> && requires(const M& m, matrix_view<const float> cost) {
     { m(cost) } -> std::same_as<assignment>;
+};
+
+/// A matcher that can start from its assignment of an earlier, similar matrix of the same shape.
+template <class M>
+concept warm_matcher = matcher<M> && requires(const M& m, matrix_view<const float> cost, const assignment& previous) {
+    { m(cost, previous) } -> std::same_as<assignment>;
 };
 
 namespace detail {
