@@ -53,10 +53,13 @@ std::optional<plait::assignment> solve(plait::matrix_view<const T> cost, const p
 
 // The way of large matrices.
 template <class T>
-std::optional<plait::assignment> solve_over_lists(plait::matrix_view<const T> cost) {
+std::optional<plait::assignment> solve_over_lists(plait::matrix_view<const T> cost, const plait::assignment* previous) {
     try {
         plait::detail::assignment_solver<T> solver(cost, 0);
-        solver.start();
+        if (!previous)
+            solver.start();
+        else if (!solver.start_from(*previous))
+            return plait::hungarian{}(cost);
         if (solver.may_overflow()) return plait::hungarian{}(cost);
         return solver.finish();
     } catch (const plait::value_error&) {
@@ -71,11 +74,17 @@ void check_bytes(const std::uint8_t* data, std::size_t size, std::size_t rows, s
     if (size > 0) std::memcpy(values.data(), data, std::min(size, values.size() * sizeof(T)));
     const plait::matrix_view<const T> cost(values.data(), rows, cols);
     check(solve(cost, nullptr), cost);
-    if (rows <= cols) check(solve_over_lists(cost), cost);
+    if (rows <= cols) check(solve_over_lists(cost, nullptr), cost);
+
+    // The earlier matrix: what bytes are left in place of the first costs, or the same costs with a row reversed.
     std::vector<T> other = values;
-    std::reverse(other.begin(), other.begin() + static_cast<std::ptrdiff_t>(cols)); // one row changes
-    if (const auto previous = solve(plait::matrix_view<const T>(other.data(), rows, cols), nullptr))
-        check(solve(cost, &*previous), cost);
+    const std::size_t used = std::min(size, values.size() * sizeof(T));
+    std::reverse(other.begin(), other.begin() + static_cast<std::ptrdiff_t>(cols));
+    if (size > used) std::memcpy(other.data(), data + used, std::min(size - used, other.size() * sizeof(T)));
+    const auto previous = solve(plait::matrix_view<const T>(other.data(), rows, cols), nullptr);
+    if (!previous) return;
+    check(solve(cost, &*previous), cost);
+    if (rows <= cols) check(solve_over_lists(cost, &*previous), cost);
 }
 
 } // namespace
