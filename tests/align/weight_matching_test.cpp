@@ -5,9 +5,15 @@
 #include <plait/align/permute.hpp>
 #include <plait/align/weight_matching.hpp>
 #include <plait/match/greedy.hpp>
+#include <plait/match/hungarian.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <limits>
+#include <memory>
+#include <stdexcept>
 #include <string>
+#include <vector>
 
 using namespace plait;
 using networks::architecture;
@@ -203,6 +209,35 @@ TEST_CASE("another matcher takes the place of the Hungarian one") {
     CHECK(quick.objective_after > quick.objective_before);
     CHECK(quick.groups[0].gap > 0); // its bound is not tight
     CHECK(exact.groups[0].gap == Catch::Approx(0).margin(1e-3));
+}
+
+TEST_CASE("a matcher that can is started from its earlier assignment of the group") {
+    // Fails where it is handed an assignment that it did not return for a matrix of that size.
+    struct counting {
+        std::shared_ptr<std::vector<assignment>> returned = std::make_shared<std::vector<assignment>>();
+        std::shared_ptr<int> warm = std::make_shared<int>(0);
+        assignment operator()(matrix_view<const float> costs) const {
+            returned->push_back(hungarian{}(costs));
+            return returned->back();
+        }
+        assignment operator()(matrix_view<const float> costs, const assignment& previous) const {
+            const auto same = [&](const assignment& a) {
+                return a.columns == previous.columns && a.column_duals == previous.column_duals;
+            };
+            if (std::ranges::none_of(*returned, same)) throw std::runtime_error("another's assignment");
+            ++*warm;
+            return (*this)(costs);
+        }
+    };
+    const auto net = networks::mlp({8, 30, 30, 30, 4});
+    const model a = networks::random_model(net, 1);
+    const model b = networks::random_model(net, 2);
+    const counting matcher;
+    const auto cold = align({a, b}, weight_matching{net.spec}).report(1);
+    const auto warm = align({a, b}, weight_matching{net.spec, matcher}).report(1);
+    CHECK(warm.objective_after == Catch::Approx(cold.objective_after).epsilon(1e-6));
+    CHECK(*matcher.warm > 0);
+    CHECK(matcher.returned->size() > static_cast<std::size_t>(*matcher.warm));
 }
 
 TEST_CASE("the result is the same for any number of threads") {

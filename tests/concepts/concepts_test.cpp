@@ -104,6 +104,13 @@ static_assert(matcher<assignment (*)(matrix_view<const float>)>);
 static_assert(!matcher<returns_columns> && !matcher<only_doubles> && !matcher<mutable_matcher>);
 static_assert(!matcher<uncopyable_matcher> && !matcher<int>);
 
+struct keeps_nothing : in_order {
+    using in_order::operator();
+    std::vector<std::size_t> operator()(matrix_view<const float>, const assignment&) const { return {}; }
+};
+static_assert(warm_matcher<hungarian>);
+static_assert(!warm_matcher<greedy> && !warm_matcher<keeps_nothing>);
+
 // tensor_run, merge_method
 struct first_model {
     static constexpr std::string_view name = "first_model";

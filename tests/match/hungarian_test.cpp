@@ -239,7 +239,7 @@ TEST_CASE("an earlier assignment does not change the cost") {
         for (const std::size_t n : {40U, 300U}) {
             matrix<float> m{n, n, f.costs(n)};
             const assignment before = hungarian{}(m.view());
-            CHECK(hungarian{}(m.view(), before).cost == Approx(before.cost).epsilon(1e-12));
+            CHECK(hungarian{}(m.view(), before).cost == Catch::Approx(before.cost).epsilon(1e-12));
             for (const double changed : {0.01, 0.3, 0.9}) {
                 for (std::size_t i = 0; i < n; ++i)
                     if (random.uniform() < changed)
@@ -248,7 +248,7 @@ TEST_CASE("an earlier assignment does not change the cost") {
                 INFO(f.name << ' ' << n << ' ' << changed);
                 REQUIRE(is_assignment(warm, m.view()));
                 CHECK(warm.gap <= 1e-12 * std::abs(warm.cost) + 1e-12);
-                CHECK(warm.cost == Approx(hungarian{}(m.view()).cost).epsilon(1e-12));
+                CHECK(warm.cost == Catch::Approx(hungarian{}(m.view()).cost).epsilon(1e-12));
             }
         }
     }
@@ -364,7 +364,7 @@ TEST_CASE("costs of rank one, where prices fall by last bits, end") {
     double expected = 0; // the rearrangement inequality
     for (std::size_t i = 0; i < 150; ++i) expected += static_cast<double>(a[i]) * static_cast<double>(b[i]);
     const assignment s = hungarian{}(m.view());
-    CHECK(s.cost == Approx(expected).epsilon(1e-6));
+    CHECK(s.cost == Catch::Approx(expected).epsilon(1e-6));
     CHECK(s.gap <= 1e-12 * s.cost);
 }
 
