@@ -30,12 +30,13 @@ struct transport {
 /// the plan approaches an optimal assignment and takes more iterations. Logarithms are kept throughout, so that nothing
 /// overflows at any regularization. Plus infinity forbids a pair.
 ///
-/// Throws option_error on bad options and masses, value_error on NaN, minus infinity and a row or column with forbidden
-/// pairs alone. Not converging is a field of the result. Complexity: O(n m) exponentials per iteration, O(n m) memory.
-/// Sources: Cuturi 2013; Peyre and Cuturi 2019, section 4.4 (logarithmic domain).
+/// Throws option_error on bad options and masses; value_error on NaN, on minus infinity, on costs whose sums may
+/// overflow a double, and on a row or column with forbidden pairs alone. Not converging is a field of the result.
+/// Complexity: O(n m) exponentials per iteration, O(n m) memory. Sources: Cuturi 2013; Peyre and Cuturi 2019,
+/// section 4.4 (logarithmic domain).
 ///     transport t = sinkhorn{.regularization = 0.05}(matrix_view<const float>{cost, rows, columns});
 struct sinkhorn {
-    double regularization = 0.1; ///< r in units of the standard deviation of the costs that are not forbidden
+    double regularization = 0.1; ///< more than 0: r in standard deviations of the costs that are not forbidden
     int max_iterations = 1000;
     double tolerance = 1e-6; ///< of transport::error
 
@@ -84,7 +85,7 @@ private:
     template <std::floating_point T>
     transport solve(matrix_view<const T> cost, std::vector<double> rows, std::vector<double> columns) const {
         check_options();
-        detail::check_costs(cost);
+        const double scale = static_cast<double>(detail::check_costs(cost));
         const std::size_t n = cost.rows();
         const std::size_t m = cost.cols();
         if (n == 0 || m == 0) return {.converged = true};
@@ -93,7 +94,7 @@ private:
         check_ways(cost, rows, columns);
 
         // Beyond these limits the plan does not change any more: only the nearest pairs, or all alike.
-        const double r = std::clamp(regularization * spread(cost), std::numeric_limits<double>::min(), 1e290);
+        const double r = std::clamp(regularization * spread(cost, scale), std::numeric_limits<double>::min(), 1e290);
         std::vector<double> row_potentials(n);
         std::vector<double> column_potentials(m);
         std::vector<double> largest(m);
@@ -103,7 +104,9 @@ private:
             ++t.iterations;
             for (std::size_t i = 0; i < n; ++i) {
                 if (rows[i] == 0) continue;
-                const auto exponent = [&](std::size_t j) { return column_potentials[j] - to_double(cost(i, j)); };
+                const auto exponent = [&](std::size_t j) {
+                    return column_potentials[j] - static_cast<double>(cost(i, j));
+                };
                 double most = -infinity;
                 for (std::size_t j = 0; j < m; ++j)
                     if (columns[j] > 0) most = std::max(most, exponent(j));
@@ -122,7 +125,7 @@ private:
         }
         for (std::size_t i = 0; i < n; ++i)
             for (std::size_t j = 0; j < m; ++j)
-                if (t.plan[i * m + j] > 0) t.cost += t.plan[i * m + j] * to_double(cost(i, j));
+                if (t.plan[i * m + j] > 0) t.cost += t.plan[i * m + j] * static_cast<double>(cost(i, j));
         return t;
     }
 
@@ -136,12 +139,12 @@ private:
         for (std::size_t i = 0; i < cost.rows(); ++i)
             if (rows[i] > 0)
                 for (std::size_t j = 0; j < cost.cols(); ++j)
-                    largest[j] = std::max(largest[j], f[i] - to_double(cost(i, j)));
+                    largest[j] = std::max(largest[j], f[i] - static_cast<double>(cost(i, j)));
         for (std::size_t i = 0; i < cost.rows(); ++i)
             if (rows[i] > 0)
                 for (std::size_t j = 0; j < cost.cols(); ++j)
                     if (cost(i, j) < std::numeric_limits<T>::infinity())
-                        sums[j] += rows[i] * std::exp((f[i] - to_double(cost(i, j)) - largest[j]) / r);
+                        sums[j] += rows[i] * std::exp((f[i] - static_cast<double>(cost(i, j)) - largest[j]) / r);
         for (std::size_t j = 0; j < cost.cols(); ++j)
             g[j] = largest[j] > -infinity ? -largest[j] - r * std::log(sums[j]) : 0;
     }
@@ -176,29 +179,22 @@ private:
 
     // Standard deviation of the finite costs; 1 when they are all alike, where any regularization says the same.
     template <std::floating_point T>
-    static double spread(matrix_view<const T> cost) {
+    static double spread(matrix_view<const T> cost, double scale) {
         double count = 0;
         double mean = 0;
-        double scale = 0;
-        for (std::size_t i = 0; i < cost.rows(); ++i)
-            for (T c : cost.row(i))
-                if (c < std::numeric_limits<T>::infinity()) scale = std::max(scale, std::fabs(to_double(c)));
         if (scale == 0) return 1;
         double squares = 0;
         for (std::size_t i = 0; i < cost.rows(); ++i) {
             for (T c : cost.row(i)) {
                 if (c == std::numeric_limits<T>::infinity()) continue;
-                const double step = to_double(c) / scale - mean; // Welford 1962
+                const double step = static_cast<double>(c) / scale - mean; // Welford 1962
                 mean += step / ++count;
-                squares += step * (to_double(c) / scale - mean);
+                squares += step * (static_cast<double>(c) / scale - mean);
             }
         }
         const double deviation = std::sqrt(squares / count) * scale;
         return deviation > 0 ? deviation : 1;
     }
-
-    static double to_double(float c) { return static_cast<double>(c); }
-    static double to_double(double c) { return c; }
 };
 
 } // namespace plait
