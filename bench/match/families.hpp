@@ -2,6 +2,7 @@
 
 #include <plait/core/random.hpp>
 #include <plait/linalg/backend.hpp>
+#include <plait/permutation/random.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -57,9 +58,7 @@ enum class dead { same_units, other_units };
 inline std::vector<float> noisy_copy(std::size_t n, std::size_t depth, float noise, std::uint64_t seed,
                                      double share = 0, dead which = dead::same_units) {
     plait::counter_random random(seed + 200);
-    std::vector<std::size_t> order(n);
-    for (std::size_t i = 0; i < n; ++i) order[i] = i;
-    for (std::size_t i = n; i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
+    const plait::permutation order = plait::random_permutation(n, random);
     auto a = gaussian(n * depth, seed);
     auto b = gaussian(n * depth, seed + 100);
     for (std::size_t i = 0; i < n; ++i)

@@ -149,7 +149,8 @@ private:
     }
 
     void match_over_lists() {
-        for (const auto i : state_.free_rows()) lists_.build(i);
+        for (const auto i : state_.free_rows())
+            if (lists_.of(i).empty()) lists_.build(i);
         if (is_square()) bid_roughly();
         bid(state_, lists_, 0.0, 10 * state_.rows());
         sparse_paths<T> paths(state_, lists_);
