@@ -95,6 +95,23 @@ inline constexpr family all[] = {
      }},
     {"rank_27", [](std::size_t n) { return unrelated(n, 27, 9); }},
     {"rank_27_copy", [](std::size_t n) { return noisy_copy(n, 27, 1, 10); }},
+    {"rank_1",
+     [](std::size_t n) {
+         auto a = gaussian(n, 12);
+         auto b = gaussian(n, 13);
+         for (std::vector<float>* side : {&a, &b})
+             for (float& x : *side) x = std::exp(3 * x);
+         return products(a, b, n, 1);
+     }},
+    {"distances", // of points on a line: everything is nearly tied
+     [](std::size_t n) {
+         const auto a = gaussian(n, 14);
+         const auto b = gaussian(n, 15);
+         std::vector<float> c(n * n);
+         for (std::size_t i = 0; i < n; ++i)
+             for (std::size_t j = 0; j < n; ++j) c[i * n + j] = std::fabs(a[i] - b[j]);
+         return c;
+     }},
     {"rank_3", [](std::size_t n) { return unrelated(n, 3, 11); }},
 };
 

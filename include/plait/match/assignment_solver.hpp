@@ -145,7 +145,7 @@ private:
         dense_paths<T> paths(state_);
         for (const auto i : state_.free_rows()) paths.augment(i);
         for (std::size_t i = 0; i < state_.rows(); ++i) lists_.raise_bound(i, rows.least(i));
-        scans_ = rows.scans() + paths.scans();
+        scans_ += rows.scans() + paths.scans();
     }
 
     void match_over_lists() {
@@ -154,7 +154,15 @@ private:
         if (is_square()) bid_roughly();
         bid(state_, lists_, 0.0, 10 * state_.rows());
         sparse_paths<T> paths(state_, lists_);
-        for (const auto i : state_.free_rows()) paths.augment(i);
+        const std::size_t before = lists_.scans();
+        bool worth_it = true;
+        for (const auto i : state_.free_rows()) {
+            paths.augment(i);
+            worth_it = lists_.scans() - before + paths.scans() <= 4 * state_.rows();
+            if (!worth_it) break;
+        }
+        scans_ += paths.scans();
+        if (!worth_it) match_over_rows(); // where lists show too little, looking at all is quicker
     }
 
     // One phase of bids that are a little too high comes near the optimum; where it takes long, the prices have far to

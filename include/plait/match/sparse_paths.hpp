@@ -7,6 +7,7 @@
 #include <concepts>
 #include <cstddef>
 #include <limits>
+#include <utility>
 #include <vector>
 
 namespace plait::detail {
@@ -21,7 +22,10 @@ public:
     using index = typename priced_assignment<T>::index;
 
     sparse_paths(priced_assignment<T>& state, candidate_lists<T>& lists)
-        : state_(state), lists_(lists), reach_(state.cols()) {}
+        : state_(state), lists_(lists), reach_(state.cols()), rebuilt_in_(state.rows()) {}
+
+    /// How many rows were looked at whole, beside those scanned for lists.
+    std::size_t scans() const { return scans_; }
 
     void augment(std::size_t start) {
         queue_.clear();
@@ -108,15 +112,17 @@ private:
             return relax_all(row, base);
         }
         for (const auto& c : lists_.of(row)) {
-            if (base + c.floor > limit_) return; // the rest is farther still
+            if (base + c.floor > limit_) break; // the rest of the list is farther still
             relax(row, base + state_.reduced(c.column, c.cost), c.cost, c.column);
         }
         const double distance = base + lists_.bound(row);
         if (distance < limit_) push({distance, base, none, static_cast<index>(row)});
     }
 
+    // A longer look at the row: another list, and if that was not enough in this search either, every pair.
     void relax_unlisted(const event& e) {
         const double old_bound = lists_.bound(e.row);
+        if (std::exchange(rebuilt_in_[e.row], search_) == search_) return relax_all(e.row, e.base);
         lists_.build(e.row);
         if (lists_.bound(e.row) > old_bound)
             relax_list(e.row, e.base);
@@ -125,6 +131,7 @@ private:
     }
 
     void relax_all(std::size_t i, double base) {
+        ++scans_;
         scanned_.push_back(static_cast<index>(i));
         const auto row = state_.cost().row(i);
         for (std::size_t j = 0; j < row.size(); ++j) {
@@ -148,9 +155,11 @@ private:
     priced_assignment<T>& state_;
     candidate_lists<T>& lists_;
     std::vector<reached> reach_;
-    std::vector<index> touched_; // columns
-    std::vector<index> scanned_; // rows whose every pair was looked at
+    std::vector<std::size_t> rebuilt_in_; // the last search that rebuilt the row's list
+    std::vector<index> touched_;          // columns
+    std::vector<index> scanned_;          // rows whose every pair was looked at
     std::vector<event> queue_;
+    std::size_t scans_ = 0;
     std::size_t search_ = 0;
     bool dead_reached_ = false; // what one dead row reaches no other reaches sooner
     index nearest_free_ = none;
