@@ -16,6 +16,7 @@ build zlib1g-dev          zlib.h
 test  catch2              catch2/catch.hpp catch2/catch_all.hpp
 test  clang-14            clang++ clang++-14 clang++-15 clang++-16 clang++-17 clang++-18 clang++-19
 test  libclang-rt-14-dev  clang_sanitizes
+test  python3-scipy       python_has_scipy
 bench libbenchmark-dev    benchmark/benchmark.h
 TABLE
 }
@@ -27,10 +28,18 @@ clang_sanitizes() {
     done
 }
 
+python_has_scipy() {
+    local python
+    for python in /usr/bin/python3 python3; do
+        "$python" -c 'import scipy.optimize' && return
+    done
+    return 1
+}
+
 is_there() {
     case $1 in
     *.h | *.hpp) echo "#include <$1>" | c++ -x c++ -M - ;;
-    clang_sanitizes) clang_sanitizes ;;
+    clang_sanitizes | python_has_scipy) "$1" ;;
     *) command -v "$1" ;;
     esac &>/dev/null
 }

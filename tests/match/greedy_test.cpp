@@ -87,7 +87,10 @@ TEST_CASE("greedy avoids forbidden pairs while it can, and says which row is lef
     counter_random random(3);
     check_small([&] { return random.below(3) ? static_cast<double>(random.below(5)) : infinity; });
     const std::vector<float> trap{0, 1, 1, infinity};
-    CHECK(says(fault_of<value_error>([&] { greedy{}(matrix_view<const float>{trap.data(), 2, 2}); }), "alone for row 1"));
+    CHECK(says(fault_of<value_error>([&] {
+                   greedy{}(matrix_view<const float>{trap.data(), 2, 2});
+               }),
+               "alone for row 1"));
 }
 
 TEST_CASE("greedy in double sees what float cannot tell apart") {
@@ -97,10 +100,11 @@ TEST_CASE("greedy in double sees what float cannot tell apart") {
 
 TEST_CASE("greedy refuses NaN and minus infinity, and takes empty matrices") {
     const std::vector<float> bad{0, std::nanf(""), 1, 2};
-    CHECK(says(fault_of<value_error>([&] { greedy{}(matrix_view<const float>{bad.data(), 2, 2}); }),
+    CHECK(says(fault_of<value_error>([&] {
+                   greedy{}(matrix_view<const float>{bad.data(), 2, 2});
+               }),
                "row 0, column 1 is NaN"));
     const float* const none = nullptr;
     CHECK(greedy{}(matrix_view<const float>{none, 0, 4}).columns.empty());
-    CHECK(greedy{}(matrix_view<const float>{none, 2, 0}).columns ==
-          std::vector<std::size_t>(2, assignment::unmatched));
+    CHECK(greedy{}(matrix_view<const float>{none, 2, 0}).columns == std::vector<std::size_t>(2, assignment::unmatched));
 }

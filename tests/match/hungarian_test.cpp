@@ -10,6 +10,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <limits>
 #include <string>
@@ -131,9 +132,8 @@ TEST_CASE("forbidden pairs are avoided, and only a matrix that allows no assignm
     for (int round = 0; round < 400; ++round) {
         const std::size_t rows = 1 + random.below(5);
         const std::size_t cols = 1 + random.below(5);
-        const auto m = drawn<double>(rows, cols, [&] {
-            return random.below(5) < 3 ? infinity : static_cast<double>(random.below(9));
-        });
+        const auto m = drawn<double>(
+            rows, cols, [&] { return random.below(5) < 3 ? infinity : static_cast<double>(random.below(9)); });
         if (least_cost(m.view()) < infinity) {
             ++feasible;
             check_optimal(m, 9);
@@ -213,7 +213,8 @@ TEST_CASE("rectangles of every family are proved, wide and tall") {
             REQUIRE(is_assignment(a, part));
             double scale = 0;
             for (std::size_t i = 0; i < rows; ++i)
-                if (a.columns[i] != assignment::unmatched) scale += std::abs(static_cast<double>(part(i, a.columns[i])));
+                if (a.columns[i] != assignment::unmatched)
+                    scale += std::abs(static_cast<double>(part(i, a.columns[i])));
             CHECK(std::abs(a.gap) <= 1e-12 * scale);
             CHECK(dual_violation(a, part) <= 1e-12 * scale);
         }
@@ -243,7 +244,8 @@ TEST_CASE("an earlier assignment does not change the cost") {
             for (const double changed : {0.01, 0.3, 0.9}) {
                 for (std::size_t i = 0; i < n; ++i)
                     if (random.uniform() < changed)
-                        for (std::size_t j = 0; j < n; ++j) m.values[i * n + j] *= 1 + static_cast<float>(random.uniform());
+                        for (std::size_t j = 0; j < n; ++j)
+                            m.values[i * n + j] *= 1 + static_cast<float>(random.uniform());
                 const assignment warm = hungarian{}(m.view(), before);
                 INFO(f.name << ' ' << n << ' ' << changed);
                 REQUIRE(is_assignment(warm, m.view()));
@@ -343,7 +345,8 @@ TEST_CASE("an earlier assignment of another shape, or no assignment at all, is r
         return fault_of<shape_error>([&] { hungarian{}(m.view(), a); });
     };
     CHECK(says(refusal([](assignment& a) { a.columns.push_back(2); }), "has 3 rows"));
-    CHECK(says(refusal([](assignment& a) { a.column_duals.clear(); }), "0 column duals, expected 2 rows and 2 columns"));
+    CHECK(
+        says(refusal([](assignment& a) { a.column_duals.clear(); }), "0 column duals, expected 2 rows and 2 columns"));
     CHECK(says(refusal([](assignment& a) { a.columns[0] = 1; }), "column 1 twice"));
     CHECK(says(refusal([](assignment& a) { a.columns[0] = 7; }), "column 7 twice, or no such column"));
     CHECK(says(refusal([](assignment& a) { a.columns[0] = assignment::unmatched; }), "leaves rows and columns"));
@@ -368,6 +371,22 @@ TEST_CASE("costs of rank one, where prices fall by last bits, end") {
     CHECK(s.gap <= 1e-12 * s.cost);
 }
 
+TEST_CASE("nearly tied costs are proved over lists, where the reduced costs of float round") {
+    for (std::uint64_t seed = 0; seed < 60; ++seed) {
+        constexpr std::size_t n = 40;
+        const auto a = families::gaussian(n, 7 * seed + 1);
+        const auto b = families::gaussian(n, 7 * seed + 2);
+        matrix<float> m{n, n, std::vector<float>(n * n)};
+        for (std::size_t k = 0; k < n * n; ++k) m.values[k] = std::abs(a[k / n] - b[k % n]);
+        detail::assignment_solver<float> over_lists(m.view(), 0); // as if there were many columns
+        over_lists.start();
+        const assignment found = over_lists.finish();
+        INFO(seed);
+        CHECK(found.gap <= 1e-12 * found.cost);
+        CHECK(dual_violation(found, m.view()) <= 1e-12 * found.cost);
+    }
+}
+
 TEST_CASE("memory between the rows is not looked at") {
     constexpr float nan = std::numeric_limits<float>::quiet_NaN();
     const std::vector<float> padded{4, 1, nan, nan, 2, 3, nan, nan};
@@ -377,8 +396,8 @@ TEST_CASE("memory between the rows is not looked at") {
         CHECK(a.cost == (rows == 2 ? 3 : 1));
     }
     const std::vector<float> tall{5, nan, 1, nan, 3, nan};
-    CHECK(hungarian{}(matrix_view<const float>{tall.data(), 3, 1, 2}).columns ==
-          std::vector<std::size_t>{assignment::unmatched, 0, assignment::unmatched});
+    CHECK(hungarian{}(matrix_view<const float>{tall.data(), 3, 1, 2}).columns
+          == std::vector<std::size_t>{assignment::unmatched, 0, assignment::unmatched});
 }
 
 TEST_CASE("NaN and minus infinity are refused by row and column") {

@@ -97,8 +97,8 @@ TEST_CASE("nothing overflows at any regularization or scale of costs") {
         auto c = random_costs(20, 2);
         for (double& x : c) x *= scale;
         for (const double r : {5e-324, 1e-300, 1e-20, 1e-3, 1.0, 1e3, 1e300, 1.7e308}) {
-            const transport t = sinkhorn{.regularization = r, .max_iterations = 50}(
-                matrix_view<const double>(c.data(), 4, 5));
+            const transport t =
+                sinkhorn{.regularization = r, .max_iterations = 50}(matrix_view<const double>(c.data(), 4, 5));
             for (double p : t.plan) CHECK((p >= 0 && p <= 0.25 + 1e-12));
             CHECK(std::isfinite(t.cost));
             CHECK(std::isfinite(t.error));
@@ -112,7 +112,8 @@ TEST_CASE("nothing overflows at any regularization or scale of costs") {
 
 TEST_CASE("not converging is said, not hidden") {
     const auto c = random_costs(100, 3);
-    const transport t = sinkhorn{.regularization = 1e-4, .max_iterations = 3}(matrix_view<const double>(c.data(), 10, 10));
+    const transport t =
+        sinkhorn{.regularization = 1e-4, .max_iterations = 3}(matrix_view<const double>(c.data(), 10, 10));
     CHECK(!t.converged);
     CHECK(t.iterations == 3);
     CHECK(t.error > 1e-6);

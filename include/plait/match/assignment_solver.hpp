@@ -152,18 +152,18 @@ private:
         for (const auto i : state_.free_rows())
             if (lists_.of(i).empty()) lists_.build(i);
         if (is_square()) bid_roughly();
-        bid(state_, lists_, 0.0, 10 * state_.rows());
+        if (lists_suffice()) bid(state_, lists_, 0.0, 10 * state_.rows());
         sparse_paths<T> paths(state_, lists_);
-        const std::size_t before = lists_.scans();
-        bool worth_it = true;
         for (const auto i : state_.free_rows()) {
+            if (!lists_suffice(paths.scans())) break;
             paths.augment(i);
-            worth_it = lists_.scans() - before + paths.scans() <= 4 * state_.rows();
-            if (!worth_it) break;
         }
         scans_ += paths.scans();
-        if (!worth_it) match_over_rows(); // where lists show too little, looking at all is quicker
+        if (!state_.free_rows().empty()) match_over_rows();
     }
+
+    // Where lists had to be made again and again, most pairs matter, and whole rows are quicker.
+    bool lists_suffice(std::size_t other_scans = 0) const { return lists_.scans() + other_scans <= 40 * state_.rows(); }
 
     // One phase of bids that are a little too high comes near the optimum; where it takes long, the prices have far to
     // fall, and they fall faster in phases.
@@ -172,6 +172,7 @@ private:
         const std::size_t budget = 25 * state_.rows();
         if (width > 0 && !bid(state_, lists_, width / 50, budget)) {
             for (const double share : {1.0, 0.2, 0.04, 0.008}) {
+                if (!lists_suffice()) break;
                 release_above(state_, lists_, share * width);
                 bid(state_, lists_, share * width, budget);
             }

@@ -47,12 +47,13 @@ public:
             if (free != free_columns_.end()) {
                 const index column = *free;
                 free_columns_.erase(free);
-                flip(start, {column, reached});
-                for (const auto& [j, distance] : closed_) state_.set_price(j, state_.price(j) - (reached - distance));
+                flip({column, reached, scanned_.size()});
+                for (const closed& c : closed_)
+                    state_.set_price(c.column, state_.price(c.column) - (reached - c.distance));
                 return;
             }
             const std::size_t column = column_at(reached);
-            closed_.push_back({static_cast<index>(column), reached});
+            closed_.push_back({static_cast<index>(column), reached, scanned_.size()});
             distance_[column] = infinity;
             refresh_cell(column);
             prices_[column] = -infinity; // never nearer again
@@ -69,10 +70,12 @@ private:
     struct closed {
         index column;
         double distance;
+        std::size_t scanned; // how many rows had been when it was closed
     };
     struct scanned {
         std::size_t row;
-        double base; // distance minus reduced cost
+        double base;        // distance minus reduced cost
+        std::size_t closed; // how many columns had been when it was scanned; the last is the row's
     };
 
     static std::size_t padded(std::size_t n) { return (n + block - 1) / block * block; }
@@ -80,7 +83,7 @@ private:
     // The smallest distance of an open column.
     double relax(std::size_t i, double base) {
         ++scans_;
-        scanned_.push_back({i, base});
+        scanned_.push_back({i, base, closed_.size()});
         constexpr std::size_t width = lanes<double>;
         const std::size_t n = state_.cols();
         const T* c = state_.cost().row(i).data();
@@ -155,24 +158,25 @@ private:
         cells_[j / block * width + j % width] = least;
     }
 
-    void flip(std::size_t start, closed end) {
+    void flip(closed end) {
         for (;;) {
-            const std::size_t row = row_before(end);
-            const index before = state_.column_of(row);
-            if (before != priced_assignment<T>::none) state_.release(row);
-            state_.match(row, end.column, static_cast<double>(state_.cost()(row, end.column)));
-            if (row == start) return;
-            end = *std::ranges::find(closed_, before, &closed::column);
+            const scanned& from = last_to_reach(end);
+            if (from.closed > 0) state_.release(from.row);
+            state_.match(from.row, end.column, static_cast<double>(state_.cost()(from.row, end.column)));
+            if (from.closed == 0) return; // where the search began
+            end = closed_[from.closed - 1];
         }
     }
 
-    // The row from which the column was reached: the first whose sum is its distance. Keeping it for every column as
+    // The row from which the column was reached: the last whose sum is its distance. Keeping it for every column as
     // the search goes would cost more than finding it for the few on the path.
-    std::size_t row_before(const closed& end) const {
+    const scanned& last_to_reach(const closed& end) const {
+        std::size_t k = end.scanned - 1;
         const auto reaches = [&](const scanned& s) {
             return s.base + state_.reduced(end.column, state_.cost()(s.row, end.column)) == end.distance;
         };
-        return std::ranges::find_if(scanned_, reaches)->row;
+        while (!reaches(scanned_[k])) --k;
+        return scanned_[k];
     }
 
     priced_assignment<T>& state_;
