@@ -53,6 +53,13 @@ template <class T>
     b = a < b ? a : b;
 }
 
+/// Asks for the cache lines of `count` elements.
+template <class T>
+[[gnu::always_inline]] inline void prefetch_to_level_2(const T* from, std::size_t count) {
+    constexpr std::size_t line = 64 / sizeof(T);
+    for (std::size_t k = 0; k < count; k += line) __builtin_prefetch(from + k, 0, 2);
+}
+
 /// Whether a comparison holds in any lane.
 template <class M>
 [[gnu::always_inline]] inline bool any(const M& mask) {

@@ -26,7 +26,7 @@ template <std::floating_point T>
 class assignment_solver {
 public:
     /// Up to `few_columns` whole rows are looked at; the default is where that measured slower.
-    explicit assignment_solver(matrix_view<const T> cost, std::size_t few_columns = 256)
+    explicit assignment_solver(matrix_view<const T> cost, std::size_t few_columns = 160)
         : cost_(cost), state_(cost), lists_(state_), few_columns_(few_columns) {}
 
     /// Prices and matches to begin with, from the costs alone. Throws value_error as check_costs does.
@@ -141,7 +141,7 @@ private:
     void match_over_rows() {
         state_.unshare();
         dense_rows<T> rows(state_);
-        bid(state_, rows, 0.0, 3 * state_.rows());
+        bid(state_, rows, 0.0, 2 * state_.rows());
         dense_paths<T> paths(state_);
         for (const auto i : state_.free_rows()) paths.augment(i);
         for (std::size_t i = 0; i < state_.rows(); ++i) lists_.raise_bound(i, rows.least(i));

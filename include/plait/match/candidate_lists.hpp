@@ -1,5 +1,6 @@
 #pragma once
 
+#include <plait/core/instruction_set.hpp>
 #include <plait/core/simd.hpp>
 #include <plait/match/magnitude.hpp>
 #include <plait/match/priced_assignment.hpp>
@@ -72,7 +73,7 @@ public:
 
     /// Lists the row's smallest reduced costs at today's prices, about `size` of them.
     void build(std::size_t i) {
-        scan(i, [](const T*) {});
+        scan(i, [](const T*) PLAIT_ALWAYS_INLINE {});
         // Rows are alike: the width of a list usually fits the next row too.
         T threshold = filter_.smallest() + width_;
         auto columns = filter_.up_to(threshold);
@@ -93,7 +94,7 @@ public:
     /// list.
     double least(std::size_t i, double limit, T& largest) {
         magnitude<T> seen;
-        scan(i, [&](const T* at) { seen.add_pack(at); });
+        scan(i, [&](const T* at) PLAIT_ALWAYS_INLINE { seen.add_pack(at); });
         const auto row = state_.cost().row(i);
         for (std::size_t j = filter_.whole(); j < row.size(); ++j) seen.add(row[j]);
         largest = seen.largest();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <plait/core/instruction_set.hpp>
 #include <plait/core/simd.hpp>
 #include <plait/match/magnitude.hpp>
 #include <plait/match/matcher.hpp>
@@ -27,9 +28,11 @@ struct cost_scan {
         const std::size_t n = cost.rows();
         std::vector<bits> first(cost.cols()); // of the band of rows with the minimum
         std::vector<bits> nonzero(cost.cols());
-        std::size_t i = 0;
-        for (; i + band <= n; i += band) scan<band>(cost, i, first.data(), nonzero.data());
-        for (; i < n; ++i) scan<1>(cost, i, first.data(), nonzero.data());
+        with_widest_vectors([&]() PLAIT_ALWAYS_INLINE {
+            std::size_t i = 0;
+            for (; i + band <= n; i += band) scan<band>(cost, i, first.data(), nonzero.data());
+            for (; i < n; ++i) scan<1>(cost, i, first.data(), nonzero.data());
+        });
         for (std::size_t j = 0; j < rows.size(); ++j)
             if (nonzero[j] == 0) zero_columns.push_back(static_cast<std::uint32_t>(j));
         for (std::size_t j = 0; j < rows.size(); ++j) {
@@ -45,10 +48,14 @@ private:
     static constexpr std::size_t band = 4;
 
     template <std::size_t Rows>
-    void scan(matrix_view<const T> cost, std::size_t i, bits* first, bits* nonzero) {
+    PLAIT_ALWAYS_INLINE void scan(matrix_view<const T> cost, std::size_t i, bits* first, bits* nonzero) {
         const T* c[Rows];
         magnitude<T> magnitudes[Rows];
         for (std::size_t r = 0; r < Rows; ++r) c[r] = cost.row(i + r).data();
+        // The next band is fetched in the order of memory: several rows at once are too much for the machine's own
+        // guess.
+        const bool is_long = cost.cols() * sizeof(T) >= 8192;
+        const T* ahead = is_long && i + 2 * Rows <= cost.rows() ? cost.row(i + Rows).data() : nullptr;
         std::size_t j = 0;
         for (; j + lanes<T> <= cost.cols(); j += lanes<T>) {
             pack<T> least;
@@ -56,6 +63,7 @@ private:
             pack<bits> row_of_old;
             pack<bits> set;
             load(set, nonzero + j);
+            if (ahead) prefetch_to_level_2(ahead + Rows * j, Rows * lanes<T>);
             for (std::size_t r = 0; r < Rows; ++r) {
                 pack<T> x;
                 load(x, c[r] + j);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <plait/core/instruction_set.hpp>
 #include <plait/core/simd.hpp>
 #include <plait/match/dense_rows.hpp>
 #include <plait/match/priced_assignment.hpp>
@@ -84,6 +85,10 @@ private:
     double relax(std::size_t i, double base) {
         ++scans_;
         scanned_.push_back({i, base, closed_.size()});
+        return with_widest_vectors([&]() PLAIT_ALWAYS_INLINE { return relax_row(i, base); });
+    }
+
+    PLAIT_ALWAYS_INLINE double relax_row(std::size_t i, double base) {
         constexpr std::size_t width = lanes<double>;
         const std::size_t n = state_.cols();
         const T* c = state_.cost().row(i).data();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <plait/core/instruction_set.hpp>
 #include <plait/core/simd.hpp>
 #include <plait/match/priced_assignment.hpp>
 
@@ -23,6 +24,34 @@ public:
 
     two_best<T> best(std::size_t i) {
         ++scans_;
+        return with_widest_vectors([&]() PLAIT_ALWAYS_INLINE { return best_of(i); });
+    }
+
+    /// The smallest reduced cost of a row.
+    double least(std::size_t i) const {
+        constexpr std::size_t width = lanes<double>;
+        const std::size_t n = state_.cols();
+        const T* c = state_.cost().row(i).data();
+        const double* v = state_.prices();
+        pack<double> smallest;
+        fill(smallest, std::numeric_limits<double>::infinity());
+        std::size_t j = 0;
+        for (; j + width <= n; j += width) {
+            pack<double> x;
+            pack<double> price;
+            load_doubles(x, c + j);
+            load(price, v + j);
+            x -= price;
+            minimize<double>(smallest, x);
+        }
+        double found = std::numeric_limits<double>::infinity();
+        for (std::size_t k = 0; k < width; ++k) found = std::min(found, smallest[k]);
+        for (; j < n; ++j) found = std::min(found, state_.reduced(j, c[j]));
+        return found;
+    }
+
+private:
+    PLAIT_ALWAYS_INLINE two_best<T> best_of(std::size_t i) {
         constexpr std::size_t width = lanes<double>;
         const std::size_t n = state_.cols();
         const T* c = state_.cost().row(i).data();
@@ -57,38 +86,25 @@ public:
         return b;
     }
 
-    /// The smallest reduced cost of a row.
-    double least(std::size_t i) const {
-        constexpr std::size_t width = lanes<double>;
-        const std::size_t n = state_.cols();
-        const T* c = state_.cost().row(i).data();
-        const double* v = state_.prices();
-        pack<double> smallest;
-        fill(smallest, std::numeric_limits<double>::infinity());
-        std::size_t j = 0;
-        for (; j + width <= n; j += width) {
-            pack<double> x;
-            pack<double> price;
-            load_doubles(x, c + j);
-            load(price, v + j);
-            x -= price;
-            minimize<double>(smallest, x);
-        }
-        double found = std::numeric_limits<double>::infinity();
-        for (std::size_t k = 0; k < width; ++k) found = std::min(found, smallest[k]);
-        for (; j < n; ++j) found = std::min(found, state_.reduced(j, c[j]));
-        return found;
+    // The first column with that reduced cost, the first free one if there is one.
+    PLAIT_ALWAYS_INLINE std::uint32_t column_at(double reduced, double second) const {
+        const std::size_t first = next_at(0, reduced);
+        if (second == reduced)
+            for (std::size_t j = first; j < reduced_.size(); j = next_at(j + 1, reduced))
+                if (state_.is_free(j)) return static_cast<std::uint32_t>(j);
+        return static_cast<std::uint32_t>(first);
     }
 
-private:
-    // The first column with that reduced cost, the first free one if there is one.
-    std::uint32_t column_at(double reduced, double second) const {
-        const auto begin = reduced_.begin();
-        const auto first = std::find(begin, reduced_.end(), reduced);
-        if (second == reduced)
-            for (auto at = first; at != reduced_.end(); at = std::find(at + 1, reduced_.end(), reduced))
-                if (state_.is_free(static_cast<std::size_t>(at - begin))) return static_cast<std::uint32_t>(at - begin);
-        return static_cast<std::uint32_t>(first - begin);
+    // The first column from `j` on with that reduced cost.
+    PLAIT_ALWAYS_INLINE std::size_t next_at(std::size_t j, double reduced) const {
+        constexpr std::size_t width = lanes<double>;
+        for (; j + width <= reduced_.size(); j += width) {
+            pack<double> x;
+            load(x, reduced_.data() + j);
+            if (any(x == reduced)) break;
+        }
+        while (j < reduced_.size() && reduced_[j] != reduced) ++j;
+        return j;
     }
 
     const priced_assignment<T>& state_;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <plait/core/instruction_set.hpp>
 #include <plait/core/simd.hpp>
 
 #include <algorithm>
@@ -50,11 +51,13 @@ private:
 template <std::floating_point T>
 T largest_magnitude(std::span<const T> row) {
     magnitude<T> parts[4]; // chains that do not wait for each other
-    constexpr std::size_t step = 4 * lanes<T>;
-    std::size_t j = 0;
-    for (; j + step <= row.size(); j += step)
-        for (std::size_t k = 0; k < 4; ++k) parts[k].add_pack(row.data() + j + k * lanes<T>);
-    for (; j < row.size(); ++j) parts[0].add(row[j]);
+    with_widest_vectors([&]() PLAIT_ALWAYS_INLINE {
+        constexpr std::size_t step = 4 * lanes<T>;
+        std::size_t j = 0;
+        for (; j + step <= row.size(); j += step)
+            for (std::size_t k = 0; k < 4; ++k) parts[k].add_pack(row.data() + j + k * lanes<T>);
+        for (; j < row.size(); ++j) parts[0].add(row[j]);
+    });
     for (std::size_t k = 1; k < 4; ++k) parts[0].add(parts[k].largest());
     return parts[0].largest();
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <plait/core/instruction_set.hpp>
 #include <plait/core/simd.hpp>
 
 #include <algorithm>
@@ -27,30 +28,7 @@ public:
     void scan(const T* costs, const T* prices, const Visitor& see) {
         costs_ = costs;
         prices_ = prices;
-        T* cells = cells_.data();
-        pack<T> smallest;
-        fill(smallest, infinite);
-        for (std::size_t j = 0; j + block <= columns_; j += block) {
-            pack<T> least;
-            for (std::size_t k = 0; k < depth; ++k) {
-                const std::size_t at = j + k * lanes<T>;
-                pack<T> x;
-                pack<T> price;
-                load(x, costs + at);
-                load(price, prices + at);
-                see(costs + at);
-                x -= price;
-                if (k == 0)
-                    least = x;
-                else
-                    minimize<T>(least, x);
-            }
-            store<T>(cells + j / depth, least);
-            minimize<T>(smallest, least);
-        }
-        smallest_ = infinite;
-        for (std::size_t lane = 0; lane < lanes<T>; ++lane) smallest_ = std::min(smallest_, smallest[lane]);
-        for (std::size_t j = whole(); j < columns_; ++j) smallest_ = std::min(smallest_, costs[j] - prices[j]);
+        with_widest_vectors([&]() PLAIT_ALWAYS_INLINE { find_minima(see); });
     }
 
     /// The columns before this one lie in whole blocks, the rest is not passed to see().
@@ -77,6 +55,43 @@ public:
 
     /// The columns of finite elements that are at most `threshold`. Valid until the next call.
     std::span<const index> up_to(T threshold) {
+        return with_widest_vectors([&]() PLAIT_ALWAYS_INLINE { return find_up_to(threshold); });
+    }
+
+private:
+    static constexpr std::size_t depth = 8; // packs per block; a cell is one lane of a block
+    static constexpr std::size_t block = depth * lanes<T>;
+    static constexpr T infinite = std::numeric_limits<T>::infinity();
+
+    template <class Visitor>
+    PLAIT_ALWAYS_INLINE void find_minima(const Visitor& see) {
+        T* cells = cells_.data();
+        pack<T> smallest;
+        fill(smallest, infinite);
+        for (std::size_t j = 0; j + block <= columns_; j += block) {
+            pack<T> least;
+            for (std::size_t k = 0; k < depth; ++k) {
+                const std::size_t at = j + k * lanes<T>;
+                pack<T> x;
+                pack<T> price;
+                load(x, costs_ + at);
+                load(price, prices_ + at);
+                see(costs_ + at);
+                x -= price;
+                if (k == 0)
+                    least = x;
+                else
+                    minimize<T>(least, x);
+            }
+            store<T>(cells + j / depth, least);
+            minimize<T>(smallest, least);
+        }
+        smallest_ = infinite;
+        for (std::size_t lane = 0; lane < lanes<T>; ++lane) smallest_ = std::min(smallest_, smallest[lane]);
+        for (std::size_t j = whole(); j < columns_; ++j) smallest_ = std::min(smallest_, costs_[j] - prices_[j]);
+    }
+
+    PLAIT_ALWAYS_INLINE std::span<const index> find_up_to(T threshold) {
         // Unconditional writes: which elements pass cannot be predicted.
         std::size_t hits = 0;
         for (std::size_t first = 0; first < cells_.size(); first += lanes<T>) {
@@ -99,11 +114,6 @@ public:
         for (std::size_t j = whole(); j < columns_; ++j) take(j);
         return {found_.data(), found};
     }
-
-private:
-    static constexpr std::size_t depth = 8; // packs per block; a cell is one lane of a block
-    static constexpr std::size_t block = depth * lanes<T>;
-    static constexpr T infinite = std::numeric_limits<T>::infinity();
 
     std::vector<T> cells_;
     std::size_t columns_;
