@@ -94,7 +94,13 @@ public:
     /// list.
     double least(std::size_t i, double limit, T& largest) {
         magnitude<T> seen;
-        scan(i, [&](const T* at) PLAIT_ALWAYS_INLINE { seen.add_pack(at); });
+        // Rows come in their order: the next one is on its way while this one is looked at.
+        const T* next = state_.cost().row(std::min(i + 1, state_.rows() - 1)).data();
+        const auto ahead = next - state_.cost().row(i).data();
+        scan(i, [&](const T* at) PLAIT_ALWAYS_INLINE {
+            seen.add_pack(at);
+            prefetch_to_level_2(at + ahead, lanes<T>);
+        });
         const auto row = state_.cost().row(i);
         for (std::size_t j = filter_.whole(); j < row.size(); ++j) seen.add(row[j]);
         largest = seen.largest();
