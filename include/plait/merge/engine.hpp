@@ -40,6 +40,11 @@ struct merge_input {
     bool is_floating() const {
         return std::ranges::all_of(models, [](const auto& m) { return plait::is_floating(m.type()); });
     }
+    /// Whether doubles are among the inputs.
+    bool is_wide() const {
+        const auto wide = [](const gathered_view& v) { return v.type() == dtype::f64; };
+        return (base && wide(*base)) || std::ranges::any_of(models, wide);
+    }
     /// Doubles, differences and whatever is scaled are not rounded to float on the way.
     bool needs_double() const {
         if (base) return true;
@@ -67,7 +72,7 @@ public:
             if (base) input.base = read(models.size(), *base->find(t.name));
             plan_.push_back(t);
             if (input.is_floating() && (!base || is_floating(input.base->type()))) {
-                runs_.push_back(method.start({t.name, t.view.shape(), models.size()}));
+                runs_.push_back(method.start({t.name, t.view.shape(), models.size(), input.is_wide()}));
                 ++report_.merged;
             } else {
                 runs_.emplace_back();
@@ -88,31 +93,78 @@ public:
     }
 
     merge_report run() {
-        struct task {
-            std::size_t tensor, first, count;
-        };
         std::vector<task> tasks;
+        std::vector<std::size_t> large; // tensors of several tasks that a method has to see whole first
         for (std::size_t t = 0; t < plan_.size(); ++t) {
-            const std::size_t size = inputs_[t].models[0].size();
-            for (std::size_t first = 0; first < size; first += task_elements)
-                tasks.push_back({t, first, std::min(task_elements, size - first)});
-        }
-        progress done(options_, tasks.size());
-        parallel_for(tasks.size(), threads_, [&](std::size_t i) {
-            const task& t = tasks[i];
-            if (!runs_[t.tensor])
-                copy(t.tensor, t.first, t.count);
-            else if (inputs_[t.tensor].needs_double())
-                merge<double>(t.tensor, t.first, t.count);
+            const bool is_first_seen = runs_[t] && !runs_[t]->is_settled();
+            const auto own = tasks_of(t);
+            if (is_first_seen && own.size() > 1)
+                large.push_back(t);
             else
-                merge<float>(t.tensor, t.first, t.count);
+                tasks.insert(tasks.end(), own.begin(), own.end());
+        }
+        std::size_t total = tasks.size();
+        for (std::size_t t : large) total += tasks_of(t).size();
+        progress done(options_, total);
+        const auto complete = [&](const task& t) {
+            if (runs_[t.tensor] && !runs_[t.tensor]->is_settled()) observe(t.tensor, 1); // a tensor of one task
+            finish(t);
             done.advance();
-        });
+        };
+        parallel_for(tasks.size(), threads_, [&](std::size_t i) { complete(tasks[i]); });
+        for (std::size_t t : large) {
+            observe(t, threads_);
+            const auto own = tasks_of(t);
+            parallel_for(own.size(), threads_, [&](std::size_t i) { complete(own[i]); });
+        }
         sink_.commit();
         return std::move(report_);
     }
 
 private:
+    struct task {
+        std::size_t tensor, first, count;
+    };
+
+    std::vector<task> tasks_of(std::size_t tensor) const {
+        std::vector<task> tasks;
+        const std::size_t size = inputs_[tensor].models[0].size();
+        for (std::size_t first = 0; first < size; first += task_elements)
+            tasks.push_back({tensor, first, std::min(task_elements, size - first)});
+        return tasks;
+    }
+
+    void finish(const task& t) const {
+        if (!runs_[t.tensor])
+            copy(t);
+        else if (inputs_[t.tensor].needs_double())
+            merge<double>(t);
+        else
+            merge<float>(t);
+    }
+
+    // All passes that the run wants to make over its tensor. Partials are added in the order of the tasks, so the sums
+    // do not depend on the threads; as many are held at once as there are threads.
+    void observe(std::size_t tensor, std::size_t threads) {
+        block_combiner& run = *runs_[tensor];
+        const auto tasks = tasks_of(tensor);
+        while (!run.is_settled()) {
+            const auto whole = run.observer();
+            for (std::size_t first = 0; first < tasks.size(); first += threads) {
+                std::vector<std::unique_ptr<block_observer>> parts(std::min(threads, tasks.size() - first));
+                parallel_for(parts.size(), threads, [&](std::size_t i) {
+                    parts[i] = run.observer();
+                    if (inputs_[tensor].needs_double())
+                        for_each_block<double>(tasks[first + i], [&](const auto& b) { parts[i]->observe(b); });
+                    else
+                        for_each_block<float>(tasks[first + i], [&](const auto& b) { parts[i]->observe(b); });
+                });
+                for (const auto& part : parts) whole->add(*part);
+            }
+            run.settle(*whole);
+        }
+    }
+
     static bool all_equal(const merge_input& input) {
         const gathered_view& first = input.models[0];
         const std::size_t width = bits(first.type()) / 8;
@@ -141,25 +193,23 @@ private:
         sink_.write(tensor, offset, spare);
     }
 
-    void copy(std::size_t tensor, std::size_t first, std::size_t count) const {
-        const gathered_view& from = inputs_[tensor].models[0];
+    void copy(const task& t) const {
+        const gathered_view& from = inputs_[t.tensor].models[0];
         const std::size_t width = bits(from.type()) / 8;
-        std::vector<std::byte> spare(std::min(count, block_elements) * width);
-        for (std::size_t i = first; i < first + count; i += block_elements) {
-            const std::size_t n = std::min(block_elements, first + count - i);
-            write(tensor, i * width, std::span(spare).first(n * width), [&](std::byte* to) { from.copy(i, n, to); });
+        std::vector<std::byte> spare(std::min(t.count, block_elements) * width);
+        for (std::size_t i = t.first; i < t.first + t.count; i += block_elements) {
+            const std::size_t n = std::min(block_elements, t.first + t.count - i);
+            write(t.tensor, i * width, std::span(spare).first(n * width), [&](std::byte* to) { from.copy(i, n, to); });
         }
     }
 
-    template <class F>
-    void merge(std::size_t tensor, std::size_t first, std::size_t count) const {
-        const merge_input& input = inputs_[tensor];
-        const std::size_t length = std::min(count, block_elements);
+    // see(block) for the blocks of a task in their order, widened to F.
+    template <class F, class See>
+    void for_each_block(const task& t, const See& see) const {
+        const merge_input& input = inputs_[t.tensor];
+        const std::size_t length = std::min(t.count, block_elements);
         const std::size_t models = input.models.size();
-        const bool deltas = input.base.has_value();
         const auto buffer = std::make_unique_for_overwrite<F[]>(length * (models + 1));
-        const auto sums = std::make_unique_for_overwrite<double[]>(length);
-        const auto spare = std::make_unique_for_overwrite<std::byte[]>(length * sizeof(double));
         std::vector<std::span<const F>> values(models);
         std::span<const F> base;
         const auto read = [&](const gathered_view& from, std::size_t at, std::size_t n, F* to) -> std::span<const F> {
@@ -167,28 +217,39 @@ private:
             from.read(at, n, to);
             return {to, n};
         };
-        for (std::size_t i = first; i < first + count; i += block_elements) {
-            const std::size_t n = std::min(block_elements, first + count - i);
-            if (deltas) base = read(*input.base, i, n, buffer.get() + models * length);
+        for (std::size_t i = t.first; i < t.first + t.count; i += block_elements) {
+            const std::size_t n = std::min(block_elements, t.first + t.count - i);
+            if (input.base) base = read(*input.base, i, n, buffer.get() + models * length);
             for (std::size_t k = 0; k < models; ++k) {
                 F* own = buffer.get() + k * length;
                 values[k] = read(input.models[k], i, n, own);
-                if (!deltas) continue;
+                if (!input.base) continue;
                 for (std::size_t e = 0; e < n; ++e) own[e] = values[k][e] - base[e];
                 values[k] = {own, n};
             }
+            see(block<F>{i, values, base});
+        }
+    }
+
+    template <class F>
+    void merge(const task& t) const {
+        const std::size_t length = std::min(t.count, block_elements);
+        const auto sums = std::make_unique_for_overwrite<double[]>(length);
+        const auto spare = std::make_unique_for_overwrite<std::byte[]>(length * sizeof(double));
+        for_each_block<F>(t, [&](const block<F>& b) {
+            const std::size_t n = b.size();
             const std::span<double> sum(sums.get(), n);
-            runs_[tensor]->combine(block<F>{i, values, base}, sum);
-            for (std::size_t e = 0; e < base.size(); ++e) sum[e] += static_cast<double>(base[e]);
-            visit_floating(output_type(tensor), [&]<class T>(T) {
-                write(tensor, i * sizeof(T), std::span(spare.get(), n * sizeof(T)), [&](std::byte* to) {
+            runs_[t.tensor]->combine(b, sum);
+            for (std::size_t e = 0; e < b.base.size(); ++e) sum[e] += static_cast<double>(b.base[e]);
+            visit_floating(output_type(t.tensor), [&]<class T>(T) {
+                write(t.tensor, b.first * sizeof(T), std::span(spare.get(), n * sizeof(T)), [&](std::byte* to) {
                     for (std::size_t e = 0; e < n; ++e) {
                         const auto rounded = static_cast<T>(sum[e]);
                         std::memcpy(to + e * sizeof(T), &rounded, sizeof(T));
                     }
                 });
             });
-        }
+        });
     }
 
     block_sink& sink_;

@@ -7,6 +7,7 @@
 #include <span>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 namespace plait {
 
@@ -15,6 +16,7 @@ struct tensor_context {
     std::string_view name;
     plait::shape shape;
     std::size_t models = 0;
+    bool is_wide = false; ///< some model or the base holds doubles
 };
 
 /// The same range of elements of every model, aligned and widened; with task vectors, minus the base.
@@ -32,6 +34,20 @@ template <class R>
 concept tensor_run = requires(const R& run, block<float> f, block<double> d, std::span<double> out) {
     run.combine(f, out);
     run.combine(d, out);
+};
+
+/// A run that looks at the whole tensor before it combines, as often as it has to: until is_settled(), the engine takes
+/// an empty partial(), has every block observed into partials of its own, adds these up in the order of the blocks, and
+/// hands the sum to settle(). observe() is called from several threads.
+template <class R>
+concept observing_run = tensor_run<R> && requires(R& run, const R& seen, typename R::partial_type& p, block<float> f,
+                                                  block<double> d) {
+    { seen.is_settled() } -> std::same_as<bool>;
+    { seen.partial() } -> std::same_as<typename R::partial_type>;
+    seen.observe(f, p);
+    seen.observe(d, p);
+    p += std::as_const(p);
+    run.settle(std::as_const(p));
 };
 
 /// Arithmetic on blocks of numbers: start(context) checks the options against the number of models and returns the run

@@ -1,0 +1,252 @@
+#pragma once
+
+#include <plait/merge/merge_method.hpp>
+#include <plait/merge/sparsify.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace plait {
+
+/// Building block of composition: the sign that counts per element, of the models' weighted elements. sign() is given
+/// one row per model and writes +1, -1 or, where all count, 0.
+template <class E>
+concept elector = std::copy_constructible<E> && requires(std::span<const std::span<double>> rows,
+                                                         std::span<double> out) {
+    E::sign(rows, out);
+};
+
+/// All elements count.
+struct no_election {
+    static void sign(std::span<const std::span<double>>, std::span<double> out) { std::ranges::fill(out, 0.0); }
+};
+
+/// The sign of the sum; + where it is 0.   Source: Yadav et al. 2023.
+struct elect_by_sum {
+    static void sign(std::span<const std::span<double>> rows, std::span<double> out) {
+        std::ranges::fill(out, 0.0);
+        for (const auto row : rows)
+            for (std::size_t e = 0; e < out.size(); ++e) out[e] += row[e];
+        for (double& s : out) s = s >= 0 ? 1 : -1;
+    }
+};
+
+/// The sign that more models have; + where they are as many.
+struct elect_by_count {
+    static void sign(std::span<const std::span<double>> rows, std::span<double> out) {
+        std::ranges::fill(out, 0.0);
+        for (const auto row : rows)
+            for (std::size_t e = 0; e < out.size(); ++e) out[e] += (row[e] > 0) - (row[e] < 0);
+        for (double& s : out) s = s >= 0 ? 1 : -1;
+    }
+};
+
+/// Building block of composition: one value per element of those whose sign counts. A zero has no sign.
+template <class C>
+concept combiner = std::copy_constructible<C> && requires(const C& c, std::span<const std::span<double>> rows,
+                                                          std::span<const double> weights, std::span<const double> sign,
+                                                          std::span<double> out) {
+    c.combine(rows, weights, sign, out);
+};
+
+enum class divisor { one, weights, count };
+
+/// The sum of the weighted elements, divided by nothing, by the sum of their weights, or by how many they are. Where
+/// that is 0 the sum is not divided.
+struct sum_of {
+    divisor divide_by = divisor::one;
+
+    void combine(std::span<const std::span<double>> rows, std::span<const double> weights, std::span<const double> sign,
+                 std::span<double> out) const {
+        std::vector<double> parts(out.size());
+        std::ranges::fill(out, 0.0);
+        for (std::size_t k = 0; k < rows.size(); ++k) {
+            const double part = divide_by == divisor::count ? 1 : weights[k];
+            const double* row = rows[k].data();
+            for (std::size_t e = 0; e < out.size(); ++e) {
+                // Without an election a dropped element divides by its weight all the same, but is not counted.
+                const bool counts = sign[e] == 0 ? divide_by == divisor::weights || row[e] != 0 : row[e] * sign[e] > 0;
+                out[e] += counts ? row[e] : 0;
+                parts[e] += counts ? part : 0;
+            }
+        }
+        if (divide_by == divisor::one) return;
+        for (std::size_t e = 0; e < out.size(); ++e)
+            if (std::fabs(parts[e]) >= 1e-12) out[e] /= parts[e];
+    }
+};
+
+/// The weighted element of the largest magnitude, of equal ones the last.   Source: Marczak et al. 2024.
+struct largest_of {
+    void combine(std::span<const std::span<double>> rows, std::span<const double>, std::span<const double> sign,
+                 std::span<double> out) const {
+        std::ranges::fill(out, 0.0);
+        for (const auto row : rows)
+            for (std::size_t e = 0; e < out.size(); ++e)
+                if ((sign[e] == 0 || row[e] * sign[e] > 0) && std::fabs(row[e]) >= std::fabs(out[e])) out[e] = row[e];
+    }
+};
+
+/// How the kept elements make up for the dropped: not at all; times 1 / density, which keeps the expected value; or so
+/// that their magnitudes sum to what all of the tensor's did.
+enum class rescaling { none, by_density, by_l1 };
+
+struct composition_options {
+    std::vector<double> weights = {}; ///< of the models; empty: all 1
+    double lambda = 1;                ///< of the result
+    rescaling rescale = rescaling::none;
+};
+
+/// A merge method made of building blocks: sparsify each model, weigh, elect a sign per element, combine, scale.
+///     composition{top_k_by_magnitude{.2}, elect_by_sum{}, sum_of{divisor::count}, {.lambda = .7}}
+template <class Sparsifier, class Elector, class Combiner>
+class composition {
+public:
+    static_assert(sparsifier<Sparsifier>, "plait: the first block of composition{sparsify, elect, combine} must "
+                                          "sparsify: keep_all, top_k_by_magnitude, magnitude_band, bernoulli");
+    static_assert(elector<Elector>, "plait: the second block of composition{sparsify, elect, combine} must elect a "
+                                    "sign: no_election, elect_by_sum, elect_by_count");
+    static_assert(combiner<Combiner>, "plait: the third block of composition{sparsify, elect, combine} must combine: "
+                                      "sum_of, largest_of");
+    static constexpr std::string_view name = "composition";
+
+    composition(Sparsifier sparsify, Elector, Combiner combine, composition_options options = {})
+        : sparsify_(std::move(sparsify)), combine_(std::move(combine)), options_(std::move(options)) {}
+
+    class run {
+        using sparse_run = decltype(std::declval<const Sparsifier&>().start(std::declval<const tensor_context&>()));
+        static constexpr bool observes = requires { typename sparse_run::partial_type; };
+        struct nothing {
+            nothing& operator+=(const nothing&) { return *this; }
+        };
+        static auto partial_of() {
+            if constexpr (observes)
+                return std::optional<typename sparse_run::partial_type>();
+            else
+                return nothing{};
+        }
+
+    public:
+        struct partial_type {
+            decltype(partial_of()) sparse = {}; // what the sparsifier sees until it is settled
+            std::vector<double> before = {};    // then sums of magnitudes, per model
+            std::vector<double> after = {};
+
+            partial_type& operator+=(const partial_type& later) {
+                if constexpr (observes)
+                    if (sparse) *sparse += *later.sparse;
+                for (std::size_t k = 0; k < before.size(); ++k) {
+                    before[k] += later.before[k];
+                    after[k] += later.after[k];
+                }
+                return *this;
+            }
+        };
+
+        run(const composition& method, const tensor_context& context)
+            : sparse_(method.sparsify_.start(context)),
+              combine_(method.combine_),
+              weights_(method.options_.weights),
+              lambda_(method.options_.lambda),
+              is_scaled_(method.options_.rescale != rescaling::by_l1) {
+            if (weights_.empty()) weights_.assign(context.models, 1);
+            if (weights_.size() != context.models)
+                throw option_error("there are " + std::to_string(weights_.size()) + " weights for "
+                                   + std::to_string(context.models) + " models, expected one per model");
+            for (const double w : weights_)
+                if (!std::isfinite(w))
+                    throw option_error("a weight is " + std::to_string(w) + ", expected a finite number");
+            if (!std::isfinite(lambda_))
+                throw option_error("lambda is " + std::to_string(lambda_) + ", expected a finite number");
+            const double density = method.sparsify_.density;
+            const bool divides = method.options_.rescale == rescaling::by_density && density > 0;
+            scales_.assign(context.models, divides ? 1 / density : 1);
+        }
+
+        bool is_settled() const { return is_sparse() && is_scaled_; }
+
+        partial_type partial() const {
+            partial_type p;
+            if (is_sparse()) {
+                p.before.resize(weights_.size());
+                p.after.resize(weights_.size());
+            } else if constexpr (observes) {
+                p.sparse = sparse_.partial();
+            }
+            return p;
+        }
+
+        template <std::floating_point F>
+        void observe(const block<F>& b, partial_type& p) const {
+            if constexpr (observes)
+                if (p.sparse) return sparse_.observe(b, *p.sparse);
+            std::vector<double> kept(b.size());
+            for (std::size_t k = 0; k < b.values.size(); ++k) {
+                sparse_.apply(b, k, 0, kept);
+                for (const F x : b.values[k]) p.before[k] += std::fabs(static_cast<double>(x));
+                for (const double x : kept) p.after[k] += std::fabs(x);
+            }
+        }
+
+        void settle(const partial_type& whole) {
+            if constexpr (observes)
+                if (whole.sparse) return sparse_.settle(*whole.sparse);
+            for (std::size_t k = 0; k < scales_.size(); ++k)
+                if (whole.after[k] > 0) scales_[k] = whole.before[k] / whole.after[k];
+            is_scaled_ = true;
+        }
+
+        template <std::floating_point F>
+        void combine(const block<F>& b, std::span<double> out) const {
+            constexpr std::size_t tile = 512;
+            std::vector<double> numbers((b.values.size() + 1) * tile);
+            std::vector<std::span<double>> rows(b.values.size());
+            for (std::size_t at = 0; at < out.size(); at += tile) {
+                const std::size_t n = std::min(tile, out.size() - at);
+                for (std::size_t k = 0; k < rows.size(); ++k) {
+                    rows[k] = std::span(numbers).subspan(k * tile, n);
+                    sparse_.apply(b, k, at, rows[k]);
+                    const double factor = weights_[k] * scales_[k];
+                    for (double& x : rows[k]) x *= factor;
+                }
+                const auto sign = std::span(numbers).subspan(rows.size() * tile, n);
+                const auto result = out.subspan(at, n);
+                Elector::sign(rows, sign);
+                combine_.combine(rows, weights_, sign, result);
+                for (double& x : result) x *= lambda_;
+            }
+        }
+
+    private:
+        bool is_sparse() const {
+            if constexpr (observes)
+                return sparse_.is_settled();
+            else
+                return true;
+        }
+
+        sparse_run sparse_;
+        Combiner combine_;
+        std::vector<double> weights_;
+        std::vector<double> scales_; // of the models' kept elements
+        double lambda_;
+        bool is_scaled_;
+    };
+
+    run start(const tensor_context& context) const { return {*this, context}; }
+
+private:
+    Sparsifier sparsify_;
+    [[no_unique_address]] Combiner combine_;
+    composition_options options_;
+};
+
+} // namespace plait

@@ -1,0 +1,209 @@
+#pragma once
+
+#include <plait/core/random.hpp>
+#include <plait/merge/magnitude_cut.hpp>
+#include <plait/merge/merge_method.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace plait {
+
+/// The state of a sparsifier for one tensor: apply() writes elements [at, at + out.size()) of a model's block, 0 where
+/// they are dropped. It may observe the tensor first, as an observing_run does.
+template <class R>
+concept sparsifier_run = requires(const R& run, block<float> f, block<double> d, std::span<double> out) {
+    run.apply(f, std::size_t{}, std::size_t{}, out);
+    run.apply(d, std::size_t{}, std::size_t{}, out);
+};
+
+/// Building block of composition: which elements of each model count. `density` is the share that is kept.
+template <class S>
+concept sparsifier = std::copy_constructible<S> && requires(const S& s, const tensor_context& context) {
+    { s.density } -> std::convertible_to<double>;
+    { s.start(context) } -> sparsifier_run;
+};
+
+namespace detail {
+
+inline void check_share(double share, std::string_view what) {
+    if (!(share >= 0 && share <= 1))
+        throw option_error(std::string(what) + " is " + std::to_string(share) + ", expected a share from 0 to 1");
+}
+
+/// floor(density n), and one where that is none: a small tensor is not dropped whole.
+inline std::size_t kept_of(double density, std::size_t n) {
+    const auto kept = static_cast<std::size_t>(density * static_cast<double>(n));
+    return kept == 0 && density > 0 ? std::min<std::size_t>(1, n) : kept;
+}
+
+/// Keeps what is above one cut and, where there is a second, not above that.
+class cuts_run {
+public:
+    struct partial_type {
+        std::vector<magnitude_cut::partial> cuts;
+        partial_type& operator+=(const partial_type& later) {
+            for (std::size_t c = 0; c < cuts.size(); ++c) cuts[c] += later.cuts[c];
+            return *this;
+        }
+    };
+
+    /// `above` is 0 without a second cut.
+    cuts_run(const tensor_context& context, std::size_t kept, std::size_t above) : has_band_(above > 0) {
+        for (std::size_t k = 0; k < context.models; ++k) {
+            cuts_.emplace_back(kept + above, context.shape.size(), context.is_wide);
+            if (has_band_) cuts_.emplace_back(above, context.shape.size(), context.is_wide);
+        }
+    }
+
+    bool is_settled() const { return std::ranges::all_of(cuts_, &magnitude_cut::is_settled); }
+    partial_type partial() const {
+        partial_type p;
+        for (const magnitude_cut& cut : cuts_) p.cuts.push_back(cut.empty());
+        return p;
+    }
+    template <std::floating_point F>
+    void observe(const block<F>& b, partial_type& p) const {
+        for (std::size_t c = 0; c < cuts_.size(); ++c)
+            if (!cuts_[c].is_settled()) cuts_[c].observe(b, has_band_ ? c / 2 : c, p.cuts[c]);
+    }
+    void settle(const partial_type& whole) {
+        for (std::size_t c = 0; c < cuts_.size(); ++c)
+            if (!cuts_[c].is_settled()) cuts_[c].settle(whole.cuts[c]);
+    }
+
+    template <std::floating_point F>
+    void apply(const block<F>& b, std::size_t model, std::size_t at, std::span<double> out) const {
+        const F* x = b.values[model].data() + at;
+        const magnitude_cut& lower = cuts_[has_band_ ? 2 * model : model];
+        lower.for_each(b, model, at, out.size(),
+                       [&](std::size_t e, bool kept) { out[e] = kept ? static_cast<double>(x[e]) : 0; });
+        if (has_band_)
+            cuts_[2 * model + 1].for_each(b, model, at, out.size(), [&](std::size_t e, bool is_above) {
+                if (is_above) out[e] = 0;
+            });
+    }
+
+private:
+    std::vector<magnitude_cut> cuts_;
+    bool has_band_;
+};
+
+} // namespace detail
+
+/// Keeps everything.
+struct keep_all {
+    static constexpr double density = 1;
+
+    struct run {
+        template <std::floating_point F>
+        void apply(const block<F>& b, std::size_t model, std::size_t at, std::span<double> out) const {
+            for (std::size_t e = 0; e < out.size(); ++e) out[e] = static_cast<double>(b.values[model][at + e]);
+        }
+    };
+    run start(const tensor_context&) const { return {}; }
+};
+
+/// Keeps floor(density n) elements of each tensor, but at least one: those of the largest magnitude, of equal ones the
+/// first.   Source: Yadav et al. 2023.
+struct top_k_by_magnitude {
+    double density = 1;
+
+    detail::cuts_run start(const tensor_context& context) const {
+        detail::check_share(density, "the density of top_k_by_magnitude");
+        return {context, detail::kept_of(density, context.shape.size()), 0};
+    }
+};
+
+/// Drops the floor(gamma n) largest magnitudes of each tensor and keeps the floor(density n) after them. Where that is
+/// more than there are, fewer are dropped.   Source: Davari and Belilovsky 2024.
+struct magnitude_band {
+    double density = 1;
+    double gamma = 0;
+
+    detail::cuts_run start(const tensor_context& context) const {
+        detail::check_share(density, "the density of magnitude_band");
+        detail::check_share(gamma, "the gamma of magnitude_band");
+        const std::size_t n = context.shape.size();
+        const std::size_t kept = detail::kept_of(density, n);
+        const auto above = static_cast<std::size_t>(gamma * static_cast<double>(n));
+        return {context, kept, density < 1 ? std::min(above, n - kept) : 0};
+    }
+};
+
+/// Keeps elements whose magnitude is more than `epsilon`.
+struct above {
+    double epsilon = 1e-5;
+    static constexpr double density = 1; // what is dropped was to be nothing
+
+    struct run {
+        double epsilon;
+        template <std::floating_point F>
+        void apply(const block<F>& b, std::size_t model, std::size_t at, std::span<double> out) const {
+            for (std::size_t e = 0; e < out.size(); ++e) {
+                const auto x = static_cast<double>(b.values[model][at + e]);
+                out[e] = std::fabs(x) > epsilon ? x : 0;
+            }
+        }
+    };
+    run start(const tensor_context&) const {
+        if (!(epsilon >= 0)) throw option_error("epsilon is " + std::to_string(epsilon) + ", expected 0 or more");
+        return {epsilon};
+    }
+};
+
+/// Keeps each element with probability `density`. Which ones depends on the seed, the position of the model, the name
+/// of the tensor and the position of the element, and on nothing else.   Source: Yu et al. 2024.
+struct bernoulli {
+    double density = 1;
+    std::uint64_t seed = 0;
+    /// Decides in the place of chance where it is given: (model, tensor, element).
+    std::function<bool(std::size_t, std::string_view, std::size_t)> keep_mask = {};
+
+    class run {
+    public:
+        run(const bernoulli& b, const tensor_context& context) : density_(b.density) {
+            if (b.keep_mask)
+                mask_ = [mask = b.keep_mask, tensor = std::string(context.name)](std::size_t model, std::size_t i) {
+                    return mask(model, tensor, i);
+                };
+            std::uint64_t key = b.seed;
+            for (const char c : context.name) key = counter_random(key).at(static_cast<unsigned char>(c));
+            for (std::size_t k = 0; k < context.models; ++k) chance_.emplace_back(counter_random(key).at(k));
+        }
+
+        template <std::floating_point F>
+        void apply(const block<F>& b, std::size_t model, std::size_t at, std::span<double> out) const {
+            const F* x = b.values[model].data() + at;
+            const std::size_t first = b.first + at;
+            const auto below = static_cast<std::uint64_t>(std::ldexp(density_, 53)); // of 53 random bits
+            if (mask_)
+                for (std::size_t e = 0; e < out.size(); ++e)
+                    out[e] = mask_(model, first + e) ? static_cast<double>(x[e]) : 0;
+            else
+                for (std::size_t e = 0; e < out.size(); ++e)
+                    out[e] = chance_[model].at(first + e) >> 11 < below ? static_cast<double>(x[e]) : 0;
+        }
+
+    private:
+        double density_;
+        std::vector<counter_random> chance_; // per model
+        std::function<bool(std::size_t, std::size_t)> mask_;
+    };
+
+    run start(const tensor_context& context) const {
+        detail::check_share(density, "the density of bernoulli");
+        return {*this, context};
+    }
+};
+
+} // namespace plait
