@@ -219,17 +219,26 @@ const std::map<std::string, runner>& runners() {
     return table;
 }
 
+/// How far an element may be from what is expected.
+double tolerance_of(const std::string& rule, double expected, dtype type) {
+    if (rule == "exact") return 0;
+    if (rule.starts_with("2 ulp")) {
+        const int digits = type == dtype::bf16 ? 8 : type == dtype::f16 ? 11 : type == dtype::f32 ? 24 : 53;
+        return 2 * std::ldexp(1.0, std::ilogb(expected) + 1 - digits);
+    }
+    return 1e-6 + 1e-5 * std::abs(expected);
+}
+
 /// Empty when the result is what the case expects.
-std::string difference(const std::vector<double>& found, const std::vector<double>& expected, bool is_exact) {
-    if (found.size() != expected.size()) return std::to_string(found.size()) + " elements";
+std::string difference(const std::vector<double>& found, const std::vector<double>& expected, const std::string& rule,
+                       dtype type) {
+    if (found.size() != expected.size())
+        return std::to_string(found.size()) + " elements, expected " + std::to_string(expected.size());
     for (std::size_t i = 0; i < found.size(); ++i) {
-        const double tolerance = is_exact ? 0 : 1e-6 + 1e-5 * std::abs(expected[i]);
-        const bool equal = std::isnan(expected[i])
-                               ? std::isnan(found[i])
-                               : found[i] == expected[i] || std::abs(found[i] - expected[i]) <= tolerance;
-        if (equal) continue;
-        std::string text = "element " + std::to_string(i) + " is ";
-        return text + json(found[i]).dump() + ", expected " + json(expected[i]).dump();
+        if (found[i] == expected[i] || (std::isnan(found[i]) && std::isnan(expected[i]))) continue;
+        if (std::abs(found[i] - expected[i]) <= tolerance_of(rule, expected[i], type)) continue;
+        return "element " + std::to_string(i) + " is " + json(found[i]).dump() + ", expected "
+               + json(expected[i]).dump();
     }
     return {};
 }
@@ -240,8 +249,12 @@ std::string run_case(const json& c, const json* other) {
         const test_case t(c);
         const model result = runners().at(c.at("method"))(t);
         if (expected.contains("expected_error")) return "no error, expected one";
-        const bool is_exact = expected.value("tol", c.value("tol", "exact")) == "exact";
-        return difference(numbers_of(result), numbers(expected.at("expected")), is_exact);
+        const std::string rule = other ? "exact" : c.value("tol", "exact");
+        const auto& view = result.at(tensor_name);
+        if (expected.at("expected").contains("shape")
+            && view.shape() != shape(expected.at("expected").at("shape").get<std::vector<std::size_t>>()))
+            return "the shape is " + to_string(view.shape());
+        return difference(numbers_of(result), numbers(expected.at("expected")), rule, view.type());
     } catch (const plait::error& e) {
         return expected.contains("expected_error") ? std::string() : std::string("error: ") + e.what();
     }

@@ -173,7 +173,8 @@ private:
 };
 
 /// From the base towards the mean of the task vectors, the further the more they agree: by N c / (1 + (N - 1) c), c the
-/// mean cosine of all pairs, per tensor. Where they disagree on the whole (c <= 0) that is the base.
+/// mean cosine of all pairs, per tensor. Task vectors that cancel, where the denominator vanishes, leave the base; a
+/// negative c leads away from the mean, as published.
 /// Source: Jang, Yun and Han 2024.
 struct model_stock {
     static constexpr std::string_view name = "model_stock";
@@ -187,7 +188,8 @@ struct model_stock {
                     for (std::size_t i = 0; i < g.models(); ++i)
                         for (std::size_t j = 0; j < i; ++j) sum += g.cosine(i, j);
                     const double cosine = sum / (n * (n - 1) / 2);
-                    const double share = cosine > 0 ? n * cosine / (1 + (n - 1) * cosine) : 0;
+                    const double denominator = 1 + (n - 1) * cosine;
+                    const double share = denominator > 1e-9 ? n * cosine / denominator : 0;
                     return std::vector<double>(g.models(), share / n);
                 }};
     }
