@@ -15,11 +15,7 @@
 #include <plait/match/greedy.hpp>
 #include <plait/match/hungarian.hpp>
 #include <plait/match/sinkhorn.hpp>
-#include <plait/merge/average.hpp>
-#include <plait/merge/composition.hpp>
-#include <plait/merge/elementwise_methods.hpp>
-#include <plait/merge/spherical_methods.hpp>
-#include <plait/merge/task_vector_methods.hpp>
+#include <plait/merge/methods.hpp>
 #include <plait/merge/weight_space.hpp>
 #include <plait/model/model.hpp>
 #include <plait/model/model_view.hpp>

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <plait/merge/merge_method.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace plait {
+namespace detail {
+
+inline void check_model_count(std::string_view method, std::size_t found, std::size_t expected) {
+    if (found != expected)
+        throw option_error(std::string(method) + " is given " + std::to_string(found) + " models, expected "
+                           + std::to_string(expected));
+}
+
+inline void check_finite(std::string_view option, double x) {
+    if (!std::isfinite(x))
+        throw option_error(std::string(option) + " is " + std::to_string(x) + ", expected a finite number");
+}
+
+/// Weights of the models, all 1 when there are none. Throws option_error.
+inline std::vector<double> weights_or_ones(std::string_view method, const std::vector<double>& weights,
+                                           std::size_t models) {
+    if (weights.empty()) return std::vector<double>(models, 1);
+    if (weights.size() != models)
+        throw option_error(std::string(method) + " has " + std::to_string(weights.size()) + " weights for "
+                           + std::to_string(models) + " models, expected one per model");
+    for (const double w : weights) check_finite("a weight of " + std::string(method), w);
+    return weights;
+}
+
+} // namespace detail
+} // namespace plait

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <plait/merge/slerp.hpp>
+
+#include <cmath>
+#include <string_view>
+#include <vector>
+
+namespace plait {
+
+/// slerp at t = w_1 / (w_0 + w_1); with task vectors, of these.   Source: mergekit's nuslerp.
+struct nuslerp {
+    std::vector<double> weights = {}; ///< empty: equal
+
+    static constexpr std::string_view name = "nuslerp";
+    detail::gram_combination start(const tensor_context& context) const {
+        detail::check_model_count(name, context.models, 2);
+        const auto w = detail::weights_or_ones(name, weights, 2);
+        const double sum = w[0] + w[1];
+        const double t = std::fabs(sum) < 1e-6 ? 0.5 : w[1] / sum;
+        return {2, [t](const detail::gram& g) { return detail::on_arc(g, t, 1 - 1e-14); }};
+    }
+};
+
+} // namespace plait
