@@ -12,6 +12,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -46,8 +47,7 @@ class fusion {
 public:
     fusion(std::span<const model_view> models, const Policy& policy, const run_options& options)
         : models_(models), policy_(policy), options_(options) {
-        for (const named_tensor& t : models_[0].tensors()) // wrong options show before the long work
-            if (is_floating(t.view.type())) policy_.method.start({t.name, t.view.shape(), models_.size()});
+        check_options(); // wrong ones show before the long work
         if constexpr (is_aligned)
             order_ = policy_.alignment.align(base_of(policy_), models_, part_of(options_, 0, after_alignment));
         else
@@ -86,6 +86,16 @@ public:
     static constexpr bool is_final = std::same_as<decltype(Policy::repair), no_repair>;
 
 private:
+    void check_options() const {
+        const any_method method(policy_.method);
+        std::unique_ptr<block_survey> survey;
+        for (const named_tensor& t : models_[0].tensors()) {
+            if (!is_floating(t.view.type())) continue;
+            if (method.survey && !survey) survey = method.survey({models_.size(), t.view.shape().size()});
+            method.start({t.name, t.view.shape(), models_.size()}, survey.get());
+        }
+    }
+
     static constexpr bool is_aligned = !std::same_as<decltype(Policy::alignment), unaligned>;
     static constexpr double after_alignment = 0.8;
 

@@ -2,6 +2,7 @@
 
 #include <plait/merge/merge_method.hpp>
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <span>
@@ -20,46 +21,83 @@ public:
     virtual void add(const block_observer& later) = 0;
 };
 
-/// The run of any method for one tensor. One virtual call per block costs nothing, and the engine is compiled once.
-class block_combiner {
+/// What looks at blocks before anything is combined. One virtual call per block costs nothing, and the engine is
+/// compiled once.
+class block_survey {
 public:
-    virtual ~block_combiner() = default;
-    /// Whether no pass is left before combine().
+    virtual ~block_survey() = default;
+    /// Whether no pass is left.
     virtual bool is_settled() const = 0;
     virtual std::unique_ptr<block_observer> observer() const = 0;
     virtual void settle(const block_observer& whole) = 0;
+};
+
+/// The run of any method for one tensor.
+class block_combiner : public block_survey {
+public:
+    /// Blocks hold a multiple of so many elements.
+    virtual std::size_t elements_together() const = 0;
     virtual void combine(const block<float>& b, std::span<double> out) const = 0;
     virtual void combine(const block<double>& b, std::span<double> out) const = 0;
 };
 
 /// A merge method as the engine sees it.
 struct any_method {
-    std::function<std::unique_ptr<block_combiner>(const tensor_context&)> start;
+    /// Null for methods that need none.
+    std::function<std::unique_ptr<block_survey>(const model_context&)> survey;
+    /// Given the survey, which outlives the run, or null.
+    std::function<std::unique_ptr<block_combiner>(const tensor_context&, const block_survey*)> start;
     std::string_view name;
     integer_policy integers = integer_policy::must_be_equal; ///< of methods that have a member of this name
 
     template <merge_method Method>
     explicit any_method(const Method& method) : name(Method::name) {
-        start = [method](const tensor_context& context) -> std::unique_ptr<block_combiner> {
-            auto run = method.start(context);
-            return std::make_unique<combiner_of<decltype(run)>>(std::move(run));
-        };
+        if constexpr (surveying_method<Method>) {
+            using watcher = survey_of<decltype(method.survey(model_context{}))>;
+            survey = [method](const model_context& models) -> std::unique_ptr<block_survey> {
+                return std::make_unique<watcher>(method.survey(models));
+            };
+            start = [method](const tensor_context& context, const block_survey* seen) {
+                return combiner(method.start(context, static_cast<const watcher*>(seen)->watcher()));
+            };
+        } else {
+            start = [method](const tensor_context& context, const block_survey*) {
+                return combiner(method.start(context));
+            };
+        }
         if constexpr (requires { method.integers; }) integers = method.integers;
     }
 
 private:
-    template <observing_run Run>
+    template <block_watcher Watcher>
     class observer_of final : public block_observer {
     public:
-        explicit observer_of(const Run& run) : run_(run), seen_(run.partial()) {}
-        void observe(const block<float>& b) override { run_.observe(b, seen_); }
-        void observe(const block<double>& b) override { run_.observe(b, seen_); }
+        explicit observer_of(const Watcher& watcher) : watcher_(watcher), seen_(watcher.partial()) {}
+        void observe(const block<float>& b) override { watcher_.observe(b, seen_); }
+        void observe(const block<double>& b) override { watcher_.observe(b, seen_); }
         void add(const block_observer& later) override { seen_ += static_cast<const observer_of&>(later).seen_; }
         const auto& seen() const { return seen_; }
 
     private:
-        const Run& run_;
-        typename Run::partial_type seen_;
+        const Watcher& watcher_;
+        typename Watcher::partial_type seen_;
+    };
+
+    template <block_watcher Watcher>
+    class survey_of final : public block_survey {
+    public:
+        explicit survey_of(Watcher watcher) : watcher_(std::move(watcher)) {}
+        bool is_settled() const override { return watcher_.is_settled(); }
+        std::unique_ptr<block_observer> observer() const override {
+            return std::make_unique<observer_of<Watcher>>(watcher_);
+        }
+        void settle(const block_observer& whole) override {
+            watcher_.settle(static_cast<const observer_of<Watcher>&>(whole).seen());
+        }
+        const Watcher& watcher() const { return watcher_; }
+
+    private:
+        Watcher watcher_;
     };
 
     template <tensor_run Run>
@@ -81,12 +119,23 @@ private:
         void settle(const block_observer& whole) override {
             if constexpr (observing_run<Run>) run_.settle(static_cast<const observer_of<Run>&>(whole).seen());
         }
+        std::size_t elements_together() const override {
+            if constexpr (grouping_run<Run>)
+                return run_.elements_together();
+            else
+                return 1;
+        }
         void combine(const block<float>& b, std::span<double> out) const override { run_.combine(b, out); }
         void combine(const block<double>& b, std::span<double> out) const override { run_.combine(b, out); }
 
     private:
         Run run_;
     };
+
+    template <tensor_run Run>
+    static std::unique_ptr<block_combiner> combiner(Run run) {
+        return std::make_unique<combiner_of<Run>>(std::move(run));
+    }
 };
 
 } // namespace plait::detail

@@ -38,7 +38,8 @@ struct merge_input {
     std::optional<gathered_view> base;
 
     bool is_floating() const {
-        return std::ranges::all_of(models, [](const auto& m) { return plait::is_floating(m.type()); });
+        const auto floating = [](const gathered_view& v) { return plait::is_floating(v.type()); };
+        return (!base || floating(*base)) && std::ranges::all_of(models, floating);
     }
     /// Whether doubles are among the inputs.
     bool is_wide() const {
@@ -71,11 +72,7 @@ public:
             for (std::size_t k = 0; k < models.size(); ++k) input.models.push_back(read(k, *models[k].find(t.name)));
             if (base) input.base = read(models.size(), *base->find(t.name));
             plan_.push_back(t);
-            if (input.is_floating() && (!base || is_floating(input.base->type()))) {
-                runs_.push_back(method.start({t.name, t.view.shape(), models.size(), input.is_wide()}));
-                ++report_.merged;
-            } else {
-                runs_.emplace_back();
+            if (!input.is_floating()) {
                 report_.copied.push_back(t.name);
                 if (method.integers == integer_policy::must_be_equal && !all_equal(input))
                     unequal += (unequal.empty() ? "" : ", ") + in_quotes(t.name);
@@ -86,6 +83,7 @@ public:
             }
             inputs_.push_back(std::move(input));
         }
+        start_runs(method);
         if (!unequal.empty())
             throw dtype_error("these tensors are not floating point and differ between the models, expected equal "
                               "values, or "
@@ -93,6 +91,7 @@ public:
     }
 
     merge_report run() {
+        if (survey_) observe(*survey_, survey_groups(), threads_);
         std::vector<task> tasks;
         std::vector<std::size_t> large; // tensors of several tasks that a method has to see whole first
         for (std::size_t t = 0; t < plan_.size(); ++t) {
@@ -107,14 +106,16 @@ public:
         for (std::size_t t : large) total += tasks_of(t).size();
         progress done(options_, total);
         const auto complete = [&](const task& t) {
-            if (runs_[t.tensor] && !runs_[t.tensor]->is_settled()) observe(t.tensor, 1); // a tensor of one task
+            if (runs_[t.tensor] && !runs_[t.tensor]->is_settled()) observe(*runs_[t.tensor], {{t}}, 1); // its only task
             finish(t);
             done.advance();
         };
         parallel_for(tasks.size(), threads_, [&](std::size_t i) { complete(tasks[i]); });
         for (std::size_t t : large) {
-            observe(t, threads_);
             const auto own = tasks_of(t);
+            std::vector<std::vector<task>> groups;
+            for (const task& part : own) groups.push_back({part});
+            observe(*runs_[t], groups, threads_);
             parallel_for(own.size(), threads_, [&](std::size_t i) { complete(own[i]); });
         }
         sink_.commit();
@@ -124,14 +125,23 @@ public:
 private:
     struct task {
         std::size_t tensor, first, count;
+        std::size_t offset = 0; // of the tensor's first element, as its blocks state it
     };
 
     std::vector<task> tasks_of(std::size_t tensor) const {
         std::vector<task> tasks;
         const std::size_t size = inputs_[tensor].models[0].size();
-        for (std::size_t first = 0; first < size; first += task_elements)
-            tasks.push_back({tensor, first, std::min(task_elements, size - first)});
+        const std::size_t block = block_of(tensor);
+        const std::size_t length = std::max<std::size_t>(1, task_elements / block) * block;
+        for (std::size_t first = 0; first < size; first += length)
+            tasks.push_back({tensor, first, std::min(length, size - first)});
         return tasks;
+    }
+
+    // Elements of a block.
+    std::size_t block_of(std::size_t tensor) const {
+        const std::size_t together = runs_[tensor] ? std::max<std::size_t>(1, runs_[tensor]->elements_together()) : 1;
+        return std::max<std::size_t>(1, block_elements / together) * together;
     }
 
     void finish(const task& t) const {
@@ -143,25 +153,65 @@ private:
             merge<float>(t);
     }
 
-    // All passes that the run wants to make over its tensor. Partials are added in the order of the tasks, so the sums
-    // do not depend on the threads; as many are held at once as there are threads.
-    void observe(std::size_t tensor, std::size_t threads) {
-        block_combiner& run = *runs_[tensor];
-        const auto tasks = tasks_of(tensor);
-        while (!run.is_settled()) {
-            const auto whole = run.observer();
-            for (std::size_t first = 0; first < tasks.size(); first += threads) {
-                std::vector<std::unique_ptr<block_observer>> parts(std::min(threads, tasks.size() - first));
+    // Begins the survey and the run of every merged tensor.
+    void start_runs(const any_method& method) {
+        model_context all;
+        runs_.resize(plan_.size());
+        offsets_.resize(plan_.size());
+        for (std::size_t t = 0; t < plan_.size(); ++t)
+            if (inputs_[t].is_floating()) by_name_.push_back(t);
+        std::ranges::sort(by_name_, {}, [&](std::size_t t) -> const std::string& { return plan_[t].name; });
+        for (const std::size_t t : by_name_) {
+            offsets_[t] = all.elements;
+            all.elements += plan_[t].view.shape().size();
+            all.is_wide = all.is_wide || inputs_[t].is_wide();
+            all.models = inputs_[t].models.size();
+        }
+        report_.merged = by_name_.size();
+        if (method.survey && !by_name_.empty()) survey_ = method.survey(all);
+        for (const std::size_t t : by_name_)
+            runs_[t] = method.start(
+                {plan_[t].name, plan_[t].view.shape(), all.models, inputs_[t].is_wide(), offsets_[t]}, survey_.get());
+    }
+
+    // The merged tensors in the order of names, so that a survey does not depend on that in the files.
+    std::vector<std::vector<task>> survey_groups() const {
+        std::vector<std::vector<task>> groups;
+        std::size_t left = 0;
+        for (const std::size_t t : by_name_) {
+            for (task part : tasks_of(t)) {
+                if (groups.empty() || left < part.count) {
+                    groups.emplace_back();
+                    left = std::max(task_elements, part.count);
+                }
+                left -= part.count;
+                part.offset = offsets_[t];
+                groups.back().push_back(part);
+            }
+        }
+        return groups;
+    }
+
+    // All passes that the survey wants to make. Partials are added in the order of the groups of tasks, so the sums do
+    // not depend on the threads; as many are held at once as there are threads.
+    void observe(block_survey& survey, const std::vector<std::vector<task>>& groups, std::size_t threads) const {
+        while (!survey.is_settled()) {
+            const auto whole = survey.observer();
+            for (std::size_t first = 0; first < groups.size(); first += threads) {
+                std::vector<std::unique_ptr<block_observer>> parts(std::min(threads, groups.size() - first));
                 parallel_for(parts.size(), threads, [&](std::size_t i) {
-                    parts[i] = run.observer();
-                    if (inputs_[tensor].needs_double())
-                        for_each_block<double>(tasks[first + i], [&](const auto& b) { parts[i]->observe(b); });
-                    else
-                        for_each_block<float>(tasks[first + i], [&](const auto& b) { parts[i]->observe(b); });
+                    parts[i] = survey.observer();
+                    const auto see = [&](auto b) { parts[i]->observe(b); };
+                    for (const task& t : groups[first + i]) {
+                        if (inputs_[t.tensor].needs_double())
+                            for_each_block<double>(t, see);
+                        else
+                            for_each_block<float>(t, see);
+                    }
                 });
                 for (const auto& part : parts) whole->add(*part);
             }
-            run.settle(*whole);
+            survey.settle(*whole);
         }
     }
 
@@ -207,7 +257,8 @@ private:
     template <class F, class See>
     void for_each_block(const task& t, const See& see) const {
         const merge_input& input = inputs_[t.tensor];
-        const std::size_t length = std::min(t.count, block_elements);
+        const std::size_t step = block_of(t.tensor);
+        const std::size_t length = std::min(t.count, step);
         const std::size_t models = input.models.size();
         const auto buffer = std::make_unique_for_overwrite<F[]>(length * (models + 1));
         std::vector<std::span<const F>> values(models);
@@ -217,8 +268,8 @@ private:
             from.read(at, n, to);
             return {to, n};
         };
-        for (std::size_t i = t.first; i < t.first + t.count; i += block_elements) {
-            const std::size_t n = std::min(block_elements, t.first + t.count - i);
+        for (std::size_t i = t.first; i < t.first + t.count; i += step) {
+            const std::size_t n = std::min(step, t.first + t.count - i);
             if (input.base) base = read(*input.base, i, n, buffer.get() + models * length);
             for (std::size_t k = 0; k < models; ++k) {
                 F* own = buffer.get() + k * length;
@@ -227,13 +278,13 @@ private:
                 for (std::size_t e = 0; e < n; ++e) own[e] = values[k][e] - base[e];
                 values[k] = {own, n};
             }
-            see(block<F>{i, values, base});
+            see(block<F>{t.offset + i, values, base});
         }
     }
 
     template <class F>
     void merge(const task& t) const {
-        const std::size_t length = std::min(t.count, block_elements);
+        const std::size_t length = std::min(t.count, block_of(t.tensor));
         const auto sums = std::make_unique_for_overwrite<double[]>(length);
         const auto spare = std::make_unique_for_overwrite<std::byte[]>(length * sizeof(double));
         for_each_block<F>(t, [&](const block<F>& b) {
@@ -257,6 +308,9 @@ private:
     std::size_t threads_;
     std::vector<named_tensor> plan_;
     std::vector<merge_input> inputs_;
+    std::vector<std::size_t> by_name_;                  // the merged tensors in the order of names
+    std::vector<std::size_t> offsets_;                  // of the merged tensors among the elements of all
+    std::unique_ptr<block_survey> survey_;              // null for methods that need none
     std::vector<std::unique_ptr<block_combiner>> runs_; // null for tensors that are copied
     merge_report report_;
 };

@@ -16,7 +16,15 @@ struct tensor_context {
     std::string_view name;
     plait::shape shape;
     std::size_t models = 0;
-    bool is_wide = false; ///< some model or the base holds doubles
+    bool is_wide = false;   ///< some model or the base holds doubles
+    std::size_t offset = 0; ///< of its elements among those of all merged tensors, which stand in the order of names
+};
+
+/// What a method is told about the models before it starts on tensors.
+struct model_context {
+    std::size_t models = 0;
+    std::size_t elements = 0; ///< of all merged tensors together
+    bool is_wide = false;     ///< some model or the base holds doubles
 };
 
 /// The same range of elements of every model, aligned and widened; with task vectors, minus the base.
@@ -36,27 +44,48 @@ concept tensor_run = requires(const R& run, block<float> f, block<double> d, std
     run.combine(d, out);
 };
 
-/// A run that looks at the whole tensor before it combines, as often as it has to: until is_settled(), the engine takes
-/// an empty partial(), has every block observed into partials of its own, adds these up in the order of the blocks, and
+/// Looks at everything before anything is combined, as often as it has to: until is_settled(), the engine takes an
+/// empty partial(), has every block observed into partials of its own, adds these up in the order of the blocks, and
 /// hands the sum to settle(). observe() is called from several threads.
-template <class R>
-concept observing_run = tensor_run<R> && requires(R& run, const R& seen, typename R::partial_type& p, block<float> f,
-                                                  block<double> d) {
+template <class O>
+concept block_watcher = requires(O& o, const O& seen, typename O::partial_type& p, block<float> f, block<double> d) {
     { seen.is_settled() } -> std::same_as<bool>;
-    { seen.partial() } -> std::same_as<typename R::partial_type>;
+    { seen.partial() } -> std::same_as<typename O::partial_type>;
     seen.observe(f, p);
     seen.observe(d, p);
     p += std::as_const(p);
-    run.settle(std::as_const(p));
+    o.settle(std::as_const(p));
+};
+
+/// A run that looks at its whole tensor first.
+template <class R>
+concept observing_run = tensor_run<R> && block_watcher<R>;
+
+/// A run that needs neighbours together: its blocks begin and end at multiples of so many elements, rows for example.
+template <class R>
+concept grouping_run = tensor_run<R> && requires(const R& run) {
+    { run.elements_together() } -> std::same_as<std::size_t>;
 };
 
 /// Arithmetic on blocks of numbers: start(context) checks the options against the number of models and returns the run
 /// of one tensor. A method knows nothing of files, element types, threads or permutations. See average.hpp.
+///
+/// A method that has to see all tensors first has survey(models), which returns a block_watcher. It is shown the blocks
+/// of all merged tensors, each block's `first` counted on through the tensors in the order of names; the method's
+/// start(context, survey) is given it, and may read it once it combines.
+template <class M>
+concept surveying_method = std::copy_constructible<M> && requires(const M& method, const model_context& models) {
+    { method.survey(models) } -> block_watcher;
+};
+
 template <class M>
 concept merge_method = std::copy_constructible<M> && requires(const M& method, const tensor_context& context) {
     { M::name } -> std::convertible_to<std::string_view>;
+} && ((!surveying_method<M> && requires(const M& method, const tensor_context& context) {
     { method.start(context) } -> tensor_run;
-};
+}) || (surveying_method<M> && requires(const M& method, const tensor_context& context, const model_context& models) {
+    { method.start(context, method.survey(models)) } -> tensor_run;
+}));
 
 /// Methods that merge task vectors say so: static constexpr bool needs_deltas = true.
 template <class M>
