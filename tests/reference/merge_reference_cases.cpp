@@ -48,24 +48,72 @@ dtype type_of(const std::string& name) {
     return types.at(name);
 }
 
-const std::string tensor_name = "w";
+const std::string tensor_name = "w"; // where a case gives none
 
-model model_of(const json& tensor) {
-    model m;
-    const auto sizes = tensor.at("shape").get<std::vector<std::size_t>>();
-    const auto view = m.add(tensor_name, type_of(tensor.at("dtype")), shape(sizes));
+void add(model& m, const std::string& name, const json& tensor, std::size_t axes_off = 0, std::size_t row = 0) {
+    auto sizes = tensor.at("shape").get<std::vector<std::size_t>>();
+    sizes.erase(sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(axes_off));
+    const auto view = m.add(name, type_of(tensor.at("dtype")), shape(sizes));
     const std::vector<double> data = numbers(tensor);
+    const std::size_t first = row * view.shape().size();
     visit_floating(view.type(), [&]<class T>(T) {
-        for (std::size_t i = 0; i < data.size(); ++i) {
-            const auto x = static_cast<T>(data[i]);
+        for (std::size_t i = 0; i < view.shape().size(); ++i) {
+            const auto x = static_cast<T>(data.at(first + i));
             std::memcpy(view.bytes() + i * sizeof(T), &x, sizeof(T));
         }
     });
+}
+
+model model_of(const json& tensor) {
+    model m;
+    add(m, tensor_name, tensor);
     return m;
 }
 
-std::vector<double> numbers_of(const model& m) {
-    const auto& view = m.at(tensor_name);
+/// One model per row of a tensor, or per entry of a list.
+std::vector<model> models_of(const json& j) {
+    std::vector<model> result;
+    if (j.is_array()) {
+        for (const json& entry : j) {
+            if (entry.contains("data")) {
+                result.push_back(model_of(entry));
+            } else {
+                result.emplace_back();
+                for (const auto& [name, tensor] : entry.items()) add(result.back(), name, tensor);
+            }
+        }
+        return result;
+    }
+    for (std::size_t row = 0; row < j.at("shape")[0].get<std::size_t>(); ++row) {
+        result.emplace_back();
+        add(result.back(), tensor_name, j, 1, row);
+    }
+    return result;
+}
+
+/// {"name": [tensor of model 0, of model 1, ...]}
+std::vector<model> models_by_name(const json& j) {
+    std::vector<model> result;
+    for (const auto& [name, tensors] : j.items())
+        for (std::size_t k = 0; k < tensors.size(); ++k) {
+            if (result.size() <= k) result.emplace_back();
+            add(result[k], name, tensors[k]);
+        }
+    return result;
+}
+
+/// A model of zeros like another: the base of task vectors that a case gives as they are.
+model zeros_like(const model& m) {
+    model zero;
+    for (const auto& t : m.tensors()) {
+        const auto view = zero.add(t.name, t.view.type(), t.view.shape());
+        std::memset(view.bytes(), 0, view.size_bytes());
+    }
+    return zero;
+}
+
+std::vector<double> numbers_of(const model& m, const std::string& name) {
+    const auto& view = m.at(name);
     std::vector<double> result(view.size());
     gathered_view(view).read(0, result.size(), result.data());
     return result;
@@ -130,6 +178,16 @@ struct test_case {
     divisor divide_by(bool normalize) const { return flag("normalize", normalize) ? divisor::weights : divisor::one; }
 };
 
+/// Merges task vectors that a case gives without a base.
+template <class Method>
+model merge_vectors(const json& vectors, const Method& method) {
+    const std::vector<model> models = models_of(vectors);
+    const model base = zeros_like(models.at(0));
+    return fuse(models, task_vectors{base} | method);
+}
+
+std::vector<double> list(const json& j) { return j.get<std::vector<double>>(); }
+
 using runner = std::function<model(const test_case&)>;
 
 const std::map<std::string, runner>& runners() {
@@ -141,7 +199,10 @@ const std::map<std::string, runner>& runners() {
         {"slerp", [](const test_case& c) { return fuse(c.all(), slerp{.t = c.get("t", .5)}); }},
         {"nuslerp",
          [](const test_case& c) {
-             const nuslerp method{.weights = c.weights()};
+             vector_scope scope = vector_scope::tensor; // what mergekit calls row-wise are columns
+             if (!c.flag("nuslerp_flatten", true))
+                 scope = c.flag("nuslerp_row_wise", false) ? vector_scope::columns : vector_scope::rows;
+             const nuslerp method{.weights = c.weights(), .scope = scope};
              if (c.base) return fuse(c.models, c.vectors() | method);
              return fuse(c.models, method);
          }},
@@ -210,11 +271,130 @@ const std::map<std::string, runner>& runners() {
                                                           .divide_by = c.divide_by(false),
                                                           .rescale = c.rescale(false)});
          }},
-        {"model_stock", [](const test_case& c) { return fuse(c.models, c.vectors() | model_stock{}); }},
+        {"model_stock",
+         [](const test_case& c) {
+             const auto scope = c.flag("filter_wise", false) ? vector_scope::rows : vector_scope::tensor;
+             return fuse(c.models, c.vectors() | model_stock{.scope = scope});
+         }},
+        {"della",
+         [](const test_case& c) {
+             return fuse(c.models, c.vectors()
+                                       | della{.density = c.get("density", 1),
+                                               .epsilon = c.get("epsilon", .15),
+                                               .weights = c.weights(),
+                                               .lambda = c.get("lambda", 1),
+                                               .rescale = c.rescale(true),
+                                               .divide_by = c.divide_by(true),
+                                               .keep_mask = c.keep_mask()});
+         }},
+        {"della_linear",
+         [](const test_case& c) {
+             return fuse(c.models, c.vectors()
+                                       | della_linear{.density = c.get("density", 1),
+                                                      .epsilon = c.get("epsilon", .15),
+                                                      .weights = c.weights(),
+                                                      .lambda = c.get("lambda", 1),
+                                                      .rescale = c.rescale(true),
+                                                      .keep_mask = c.keep_mask()});
+         }},
+        {"sce",
+         [](const test_case& c) { return fuse(c.models, c.vectors() | sce{.select_topk = c.get("select_topk", 1)}); }},
+        {"arcee_fusion", [](const test_case& c) { return fuse(c.models, c.vectors() | arcee_fusion{}); }},
+        {"ramplus_tl",
+         [](const test_case& c) {
+             return fuse(
+                 c.models,
+                 c.vectors()
+                     | ramplus{.epsilon = c.get("epsilon", 1e-5), .r = c.get("r", .1), .alpha = c.get("alpha", .2)});
+         }},
         {"nearswap", [](const test_case& c) { return fuse(c.models, c.vectors() | nearswap{.t = c.get("t", 0)}); }},
         {"passthrough", [](const test_case& c) { return fuse(c.all(), passthrough{.scale = c.get("scale", 1)}); }},
         {"ram",
          [](const test_case& c) { return fuse(c.models, c.vectors() | ram{.epsilon = c.get("epsilon", 1e-5)}); }},
+    };
+    return table;
+}
+
+/// Cases of other projects, whose inputs are laid out each in its own way.
+const std::map<std::string, std::function<model(const json& inputs, const json& params)>>& other_runners() {
+    static const std::map<std::string, std::function<model(const json&, const json&)>> table{
+        {"magmax",
+         [](const json& in, const json&) { return merge_vectors(in.at("task_vectors"), magmax{.lambda = 1}); }},
+        {"consensus_ta",
+         [](const json& in, const json& p) {
+             return fuse(models_of(in.at("finetuned")), task_vectors{model_of(in.at("base"))}
+                                                            | consensus{.k = p.at("k").get<std::size_t>(),
+                                                                        .threshold = p.at("lambda"),
+                                                                        .lambda = p.at("scaling")});
+         }},
+        {"uniform_soup", [](const json& in, const json&) { return fuse(models_of(in.at("models")), average{}); }},
+        {"mecha.n_average", [](const json& in, const json&) { return fuse(models_of(in.at("models")), average{}); }},
+        {"mecha.weighted_sum",
+         [](const json& in, const json& p) {
+             const double t = p.at("alpha");
+             return fuse({model_of(in.at("a")), model_of(in.at("b"))}, average{.weights = {1 - t, t}});
+         }},
+        {"meh.weighted_sum",
+         [](const json& in, const json& p) {
+             const double t = p.at("alpha");
+             return fuse({model_of(in.at("a")), model_of(in.at("b"))}, average{.weights = {1 - t, t}});
+         }},
+        {"meh.add_difference",
+         [](const json& in, const json& p) {
+             return fuse({model_of(in.at("a")), model_of(in.at("b")), model_of(in.at("c"))},
+                         average{.weights = {1, p.at("alpha"), -p.at("alpha").get<double>()}, .normalize = false});
+         }},
+        {"slerp_fusionbench",
+         [](const json& in, const json& p) {
+             return fuse({model_of(in.at("a")), model_of(in.at("b"))}, slerp{.t = p.at("t")});
+         }},
+        {"mecha.ties_sum",
+         [](const json& in, const json& p) {
+             const composition_options options{};
+             const top_k_by_magnitude trim{p.at("k")};
+             if (p.at("vote_sgn").get<bool>())
+                 return merge_vectors(in.at("deltas"),
+                                      composition{trim, elect_by_sum{}, sum_of{divisor::count}, options});
+             return merge_vectors(in.at("deltas"),
+                                  composition{trim, elect_by_count{}, sum_of{divisor::count}, options});
+         }},
+        {"dare_reference",
+         [](const json& in, const json& p) {
+             const std::vector<double> dropped = numbers(in.at("drop_mask"));
+             const bool rescale = p.at("use_rescale");
+             return merge_vectors(
+                 json::array({in.at("x")}),
+                 dare{.density = 1 - p.at("mask_rate").get<double>(),
+                      .rescale = rescale ? rescaling::by_density : rescaling::none,
+                      .keep_mask = [&](std::size_t, std::string_view, std::size_t i) { return dropped.at(i) == 0; }});
+         }},
+        {"della_reference.rank_magnitude",
+         [](const json& in, const json& p) {
+             const std::vector<double> kept = numbers(in.at("keep_mask"));
+             return merge_vectors(json::array({in.at("x")}),
+                                  della_linear{.density = p.at("density"),
+                                               .epsilon = p.at("epsilon"),
+                                               .keep_mask = [&](std::size_t, std::string_view, std::size_t i) {
+                                                   return kept.at(i) != 0;
+                                               }});
+         }},
+        {"sparsify.magnitude_outliers",
+         [](const json& in, const json& p) {
+             return merge_vectors(
+                 json::array({in.at("x")}),
+                 breadcrumbs{.density = p.at("density"), .gamma = p.at("gamma"), .rescale = rescaling::by_l1});
+         }},
+        {"sparsify.magnitude",
+         [](const json& in, const json& p) {
+             const json norm = p.value("rescale_norm", json());
+             const rescaling how = norm == "l1"     ? rescaling::by_l1
+                                   : norm == "l2"   ? rescaling::by_l2
+                                   : norm == "linf" ? rescaling::by_largest
+                                                    : rescaling::none;
+             return merge_vectors(
+                 json::array({in.at("x")}),
+                 composition{top_k_by_magnitude{p.at("density")}, no_election{}, sum_of{}, {.rescale = how}});
+         }},
     };
     return table;
 }
@@ -243,18 +423,35 @@ std::string difference(const std::vector<double>& found, const std::vector<doubl
     return {};
 }
 
+std::string compare(const model& result, const std::string& name, const json& expected, const std::string& rule) {
+    const auto& view = result.at(name);
+    if (expected.contains("shape") && view.shape() != shape(expected.at("shape").get<std::vector<std::size_t>>()))
+        return "the shape is " + to_string(view.shape());
+    return difference(numbers_of(result, name), numbers(expected), rule, view.type());
+}
+
+bool can_run(const json& c) {
+    const std::string method = c.at("method");
+    return runners().contains(method) || other_runners().contains(method);
+}
+
+model result_of(const json& c) {
+    const std::string method = c.at("method");
+    if (runners().contains(method)) return runners().at(method)(test_case(c));
+    return other_runners().at(method)(c.at("inputs"), c.value("params", json::object()));
+}
+
 std::string run_case(const json& c, const json* other) {
     const json& expected = other ? *other : c;
     try {
-        const test_case t(c);
-        const model result = runners().at(c.at("method"))(t);
+        const model result = result_of(c);
         if (expected.contains("expected_error")) return "no error, expected one";
         const std::string rule = other ? "exact" : c.value("tol", "exact");
-        const auto& view = result.at(tensor_name);
-        if (expected.at("expected").contains("shape")
-            && view.shape() != shape(expected.at("expected").at("shape").get<std::vector<std::size_t>>()))
-            return "the shape is " + to_string(view.shape());
-        return difference(numbers_of(result), numbers(expected.at("expected")), rule, view.type());
+        const json& tensors = expected.at("expected");
+        if (tensors.contains("data")) return compare(result, tensor_name, tensors, rule);
+        for (const auto& [name, tensor] : tensors.items())
+            if (std::string fault = compare(result, name, tensor, rule); !fault.empty()) return name + ": " + fault;
+        return {};
     } catch (const plait::error& e) {
         return expected.contains("expected_error") ? std::string() : std::string("error: ") + e.what();
     }
@@ -275,7 +472,7 @@ int main(int count, char** arguments) try {
     std::map<std::string, std::size_t> left_out;
     for (const json& c : cases) {
         const std::string id = c.at("id");
-        if (!runners().contains(c.at("method").get<std::string>())) {
+        if (!can_run(c)) {
             ++left_out[c.at("method")];
             continue;
         }

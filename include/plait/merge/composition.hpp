@@ -96,8 +96,34 @@ struct largest_of {
 };
 
 /// How the kept elements make up for the dropped: not at all; times 1 / density, which keeps the expected value; or so
-/// that their magnitudes sum to what all of the tensor's did.
-enum class rescaling { none, by_density, by_l1 };
+/// that their sum of magnitudes, their norm or their largest magnitude is what that of the whole tensor was.
+enum class rescaling { none, by_density, by_l1, by_l2, by_largest };
+
+namespace detail {
+
+/// The norm that a rescaling keeps, added up element by element.
+class norm_sum {
+public:
+    explicit norm_sum(rescaling which) : which_(which) {}
+
+    void add(double x) {
+        if (which_ == rescaling::by_largest)
+            sum_ = std::max(sum_, std::fabs(x));
+        else
+            sum_ += which_ == rescaling::by_l2 ? x * x : std::fabs(x);
+    }
+    norm_sum& operator+=(const norm_sum& later) {
+        sum_ = which_ == rescaling::by_largest ? std::max(sum_, later.sum_) : sum_ + later.sum_;
+        return *this;
+    }
+    double norm() const { return which_ == rescaling::by_l2 ? std::sqrt(sum_) : sum_; }
+
+private:
+    rescaling which_;
+    double sum_ = 0;
+};
+
+} // namespace detail
 
 struct composition_options {
     std::vector<double> weights = {}; ///< of the models; empty: all 1
@@ -136,9 +162,9 @@ public:
 
     public:
         struct partial_type {
-            decltype(partial_of()) sparse = {}; // what the sparsifier sees until it is settled
-            std::vector<double> before = {};    // then sums of magnitudes, per model
-            std::vector<double> after = {};
+            decltype(partial_of()) sparse = {};        // what the sparsifier sees until it is settled
+            std::vector<detail::norm_sum> before = {}; // then norms, per model
+            std::vector<detail::norm_sum> after = {};
 
             partial_type& operator+=(const partial_type& later) {
                 if constexpr (observes)
@@ -156,7 +182,8 @@ public:
               combine_(method.combine_),
               weights_(method.options_.weights),
               lambda_(method.options_.lambda),
-              is_scaled_(method.options_.rescale != rescaling::by_l1) {
+              rescale_(method.options_.rescale),
+              is_scaled_(rescale_ == rescaling::none || rescale_ == rescaling::by_density) {
             if (weights_.empty()) weights_.assign(context.models, 1);
             if (weights_.size() != context.models)
                 throw option_error("there are " + std::to_string(weights_.size()) + " weights for "
@@ -173,11 +200,18 @@ public:
 
         bool is_settled() const { return is_sparse() && is_scaled_; }
 
+        std::size_t elements_together() const {
+            if constexpr (requires { sparse_.elements_together(); })
+                return sparse_.elements_together();
+            else
+                return 1;
+        }
+
         partial_type partial() const {
             partial_type p;
             if (is_sparse()) {
-                p.before.resize(weights_.size());
-                p.after.resize(weights_.size());
+                p.before.assign(weights_.size(), detail::norm_sum(rescale_));
+                p.after = p.before;
             } else if constexpr (observes) {
                 p.sparse = sparse_.partial();
             }
@@ -191,8 +225,8 @@ public:
             std::vector<double> kept(b.size());
             for (std::size_t k = 0; k < b.values.size(); ++k) {
                 sparse_.apply(b, k, 0, kept);
-                for (const F x : b.values[k]) p.before[k] += std::fabs(static_cast<double>(x));
-                for (const double x : kept) p.after[k] += std::fabs(x);
+                for (const F x : b.values[k]) p.before[k].add(static_cast<double>(x));
+                for (const double x : kept) p.after[k].add(x);
             }
         }
 
@@ -200,13 +234,13 @@ public:
             if constexpr (observes)
                 if (whole.sparse) return sparse_.settle(*whole.sparse);
             for (std::size_t k = 0; k < scales_.size(); ++k)
-                if (whole.after[k] > 0) scales_[k] = whole.before[k] / whole.after[k];
+                if (whole.after[k].norm() > 0) scales_[k] = whole.before[k].norm() / whole.after[k].norm();
             is_scaled_ = true;
         }
 
         template <std::floating_point F>
         void combine(const block<F>& b, std::span<double> out) const {
-            constexpr std::size_t tile = 512;
+            const std::size_t tile = elements_together() > 1 ? out.size() : 512;
             std::vector<double> numbers((b.values.size() + 1) * tile);
             std::vector<std::span<double>> rows(b.values.size());
             for (std::size_t at = 0; at < out.size(); at += tile) {
@@ -238,6 +272,7 @@ public:
         std::vector<double> weights_;
         std::vector<double> scales_; // of the models' kept elements
         double lambda_;
+        rescaling rescale_;
         bool is_scaled_;
     };
 

@@ -16,7 +16,7 @@ struct dare {
     std::vector<double> weights = {}; ///< empty: all 1
     double lambda = 1;
     rescaling rescale = rescaling::by_density;
-    decltype(bernoulli::keep_mask) keep_mask = {};
+    mask_function keep_mask = {};
 
     static constexpr std::string_view name = "dare";
     static constexpr bool needs_deltas = true;
@@ -34,7 +34,7 @@ struct dare_ties {
     double lambda = 1;
     rescaling rescale = rescaling::by_density;
     divisor divide_by = divisor::one;
-    decltype(bernoulli::keep_mask) keep_mask = {};
+    mask_function keep_mask = {};
 
     static constexpr std::string_view name = "dare_ties";
     static constexpr bool needs_deltas = true;

@@ -11,7 +11,13 @@
 #include <utility>
 #include <vector>
 
-namespace plait::detail {
+namespace plait {
+
+/// What a method takes for one vector: a tensor, each of its rows (along the last axis), or each of its columns (along
+/// axis 0).
+enum class vector_scope { tensor, rows, columns };
+
+namespace detail {
 
 /// Inner products of the models' tensors, each a vector.
 class gram {
@@ -46,17 +52,17 @@ public:
         return *this;
     }
     template <std::floating_point F>
-    void add(const block<F>& b) {
+    void add(const block<F>& b, std::size_t at, std::size_t n) {
         for (std::size_t i = 0; i < models_; ++i) {
             for (std::size_t j = 0; j <= i; ++j) {
                 double sums[4] = {};
-                const F* x = b.values[i].data();
-                const F* y = b.values[j].data();
+                const F* x = b.values[i].data() + at;
+                const F* y = b.values[j].data() + at;
                 std::size_t e = 0;
-                for (; e + 4 <= b.size(); e += 4)
+                for (; e + 4 <= n; e += 4)
                     for (std::size_t s = 0; s < 4; ++s)
                         sums[s] += static_cast<double>(x[e + s]) * static_cast<double>(y[e + s]);
-                for (; e < b.size(); ++e) sums[0] += static_cast<double>(x[e]) * static_cast<double>(y[e]);
+                for (; e < n; ++e) sums[0] += static_cast<double>(x[e]) * static_cast<double>(y[e]);
                 products_[i * models_ + j] += (sums[0] + sums[1]) + (sums[2] + sums[3]);
             }
         }
@@ -68,33 +74,76 @@ private:
 };
 
 /// The run of methods whose result lies in the span of the models: one pass for the inner products, from which the
-/// coefficients follow, and one for the sum.
+/// coefficients follow, and one for the sum. Memory: the inner products of every row or column.
 class gram_combination {
 public:
-    using partial_type = gram;
+    struct partial_type {
+        std::vector<gram> vectors;
+        partial_type& operator+=(const partial_type& later) {
+            for (std::size_t v = 0; v < vectors.size(); ++v) vectors[v] += later.vectors[v];
+            return *this;
+        }
+    };
     using coefficients = std::function<std::vector<double>(const gram&)>;
 
-    gram_combination(std::size_t models, coefficients find) : models_(models), find_(std::move(find)) {}
+    gram_combination(const tensor_context& context, coefficients find, vector_scope scope = vector_scope::tensor)
+        : models_(context.models), find_(std::move(find)) {
+        const plait::shape& s = context.shape;
+        const std::size_t size = s.size();
+        if (s.rank() == 0 || size == 0 || scope == vector_scope::tensor || s.rank() == 1) return;
+        if (scope == vector_scope::rows) {
+            run_ = s[s.rank() - 1];
+            count_ = size / run_;
+        } else {
+            run_ = 1;
+            count_ = size / s[0];
+        }
+    }
 
     bool is_settled() const { return !found_.empty(); }
-    gram partial() const { return gram(models_); }
+    partial_type partial() const { return {std::vector<gram>(count_, gram(models_))}; }
+
     template <std::floating_point F>
-    void observe(const block<F>& b, gram& g) const {
-        g.add(b);
+    void observe(const block<F>& b, partial_type& p) const {
+        for_each_run(b, [&](std::size_t vector, std::size_t at, std::size_t n) { p.vectors[vector].add(b, at, n); });
     }
-    void settle(const gram& g) { found_ = find_(g); }
+    void settle(const partial_type& whole) {
+        for (const gram& g : whole.vectors) {
+            const std::vector<double> c = find_(g);
+            found_.insert(found_.end(), c.begin(), c.end());
+        }
+    }
 
     template <std::floating_point F>
     void combine(const block<F>& b, std::span<double> out) const {
         std::ranges::fill(out, 0.0);
-        for (std::size_t k = 0; k < b.values.size(); ++k)
-            for (std::size_t e = 0; e < out.size(); ++e) out[e] += found_[k] * static_cast<double>(b.values[k][e]);
+        for_each_run(b, [&](std::size_t vector, std::size_t at, std::size_t n) {
+            for (std::size_t k = 0; k < b.values.size(); ++k) {
+                const double c = found_[vector * models_ + k];
+                for (std::size_t e = at; e < at + n; ++e) out[e] += c * static_cast<double>(b.values[k][e]);
+            }
+        });
     }
 
 private:
+    // see(vector, at, n): elements [at, at + n) of the block belong to one vector.
+    template <std::floating_point F, class See>
+    void for_each_run(const block<F>& b, const See& see) const {
+        if (count_ == 1) return see(0, 0, b.size());
+        for (std::size_t at = 0; at < b.size();) {
+            const std::size_t position = b.first + at;
+            const std::size_t n = std::min(run_ - position % run_, b.size() - at);
+            see(position / run_ % count_, at, n);
+            at += n;
+        }
+    }
+
     std::size_t models_;
     coefficients find_;
+    std::size_t count_ = 1; // vectors
+    std::size_t run_ = 1;   // elements of one vector in a row
     std::vector<double> found_;
 };
 
-} // namespace plait::detail
+} // namespace detail
+} // namespace plait

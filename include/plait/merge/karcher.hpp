@@ -20,7 +20,7 @@ struct karcher {
     static constexpr std::string_view name = "karcher";
     detail::gram_combination start(const tensor_context& context) const {
         detail::check_finite("the tolerance of karcher", tolerance);
-        return {context.models, [*this](const detail::gram& g) { return mean_of(g); }};
+        return {context, [*this](const detail::gram& g) { return mean_of(g); }};
     }
 
 private:

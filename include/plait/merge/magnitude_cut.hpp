@@ -23,6 +23,10 @@ struct magnitude_key {
         if (is_wide) return std::bit_cast<std::uint64_t>(std::fabs(x));
         return std::uint64_t{std::bit_cast<std::uint32_t>(std::fabs(static_cast<float>(x)))} << 32;
     }
+    double magnitude(std::uint64_t key) const {
+        if (is_wide) return std::bit_cast<double>(key);
+        return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(key >> 32)));
+    }
     unsigned digits() const { return is_wide ? 4 : 2; } ///< of 16 bits, from the top
 };
 
@@ -54,7 +58,13 @@ public:
         if (is_placed_) keeps_equals_ = count > 0;
     }
 
+    /// Only to find the rank-th largest magnitude, of at least one.
+    static magnitude_cut of_rank(std::size_t rank, bool is_wide) { return {rank, rank + 1, is_wide}; }
+
     bool is_settled() const { return is_placed_; }
+    bool has_smallest() const { return digits_left_ == 0; }
+    /// The smallest magnitude that is kept.
+    double smallest() const { return key_.magnitude(key_of_last_); }
 
     partial empty() const { return {std::vector<std::uint64_t>(digits_left_ > 0 ? radix : 0)}; }
 

@@ -14,12 +14,15 @@ namespace plait {
 /// negative c leads away from the mean, as published.
 /// Source: Jang, Yun and Han 2024.
 struct model_stock {
+    vector_scope scope = vector_scope::tensor;
+
     static constexpr std::string_view name = "model_stock";
     static constexpr bool needs_deltas = true;
 
     detail::gram_combination start(const tensor_context& context) const {
         if (context.models < 2) throw option_error("model_stock is given 1 model beside the base, expected 2 or more");
-        return {context.models, [](const detail::gram& g) {
+        return {context,
+                [](const detail::gram& g) {
                     const auto n = static_cast<double>(g.models());
                     double sum = 0;
                     for (std::size_t i = 0; i < g.models(); ++i)
@@ -28,7 +31,8 @@ struct model_stock {
                     const double denominator = 1 + (n - 1) * cosine;
                     const double share = denominator > 1e-9 ? n * cosine / denominator : 0;
                     return std::vector<double>(g.models(), share / n);
-                }};
+                },
+                scope};
     }
 };
 

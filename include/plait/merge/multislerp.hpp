@@ -26,7 +26,7 @@ struct multislerp {
             throw option_error("the weights of multislerp sum to 0, expected another number; or .normalize = false");
         if (normalize)
             for (double& x : w) x /= sum;
-        return {w.size(), [w, tensor = std::string(context.name)](const detail::gram& g) { return at(g, w, tensor); }};
+        return {context, [w, tensor = std::string(context.name)](const detail::gram& g) { return at(g, w, tensor); }};
     }
 
 private:

@@ -11,6 +11,7 @@ namespace plait {
 /// slerp at t = w_1 / (w_0 + w_1); with task vectors, of these.   Source: mergekit's nuslerp.
 struct nuslerp {
     std::vector<double> weights = {}; ///< empty: equal
+    vector_scope scope = vector_scope::tensor;
 
     static constexpr std::string_view name = "nuslerp";
     detail::gram_combination start(const tensor_context& context) const {
@@ -18,7 +19,7 @@ struct nuslerp {
         const auto w = detail::weights_or_ones(name, weights, 2);
         const double sum = w[0] + w[1];
         const double t = std::fabs(sum) < 1e-6 ? 0.5 : w[1] / sum;
-        return {2, [t](const detail::gram& g) { return detail::on_arc(g, t, 1 - 1e-14); }};
+        return {context, [t](const detail::gram& g) { return detail::on_arc(g, t, 1 - 1e-14); }, scope};
     }
 };
 

@@ -29,7 +29,7 @@ struct slerp {
     detail::gram_combination start(const tensor_context& context) const {
         detail::check_model_count(name, context.models, 2);
         detail::check_finite("t of slerp", t);
-        return {2, [t = t](const detail::gram& g) { return detail::on_arc(g, t, 0.9995); }};
+        return {context, [t = t](const detail::gram& g) { return detail::on_arc(g, t, 0.9995); }};
     }
 };
 

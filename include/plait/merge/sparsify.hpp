@@ -33,6 +33,9 @@ concept sparsifier = std::copy_constructible<S> && requires(const S& s, const te
     { s.start(context) } -> sparsifier_run;
 };
 
+/// Decides in the place of chance which elements are kept: (model, tensor, element).
+using mask_function = std::function<bool(std::size_t, std::string_view, std::size_t)>;
+
 namespace detail {
 
 inline void check_share(double share, std::string_view what) {
@@ -45,6 +48,30 @@ inline std::size_t kept_of(double density, std::size_t n) {
     const auto kept = static_cast<std::size_t>(density * static_cast<double>(n));
     return kept == 0 && density > 0 ? std::min<std::size_t>(1, n) : kept;
 }
+
+/// Which elements of a tensor are kept with a probability: that depends on the seed, the position of the model, the
+/// name of the tensor and the position of the element, and on nothing else.
+class element_chance {
+public:
+    element_chance(std::uint64_t seed, const mask_function& mask, const tensor_context& context) {
+        if (mask)
+            mask_ = [mask, tensor = std::string(context.name)](std::size_t model, std::size_t element) {
+                return mask(model, tensor, element);
+            };
+        std::uint64_t key = seed;
+        for (const char c : context.name) key = counter_random(key).at(static_cast<unsigned char>(c));
+        for (std::size_t k = 0; k < context.models; ++k) chance_.emplace_back(counter_random(key).at(k));
+    }
+
+    bool keeps(std::size_t model, std::size_t element, double probability) const {
+        if (mask_) return mask_(model, element);
+        return static_cast<double>(chance_[model].at(element) >> 11) < probability * 0x1p53;
+    }
+
+private:
+    std::vector<counter_random> chance_; // per model
+    std::function<bool(std::size_t, std::size_t)> mask_;
+};
 
 /// Keeps what is above one cut and, where there is a second, not above that.
 class cuts_run {
@@ -166,38 +193,23 @@ struct above {
 struct bernoulli {
     double density = 1;
     std::uint64_t seed = 0;
-    /// Decides in the place of chance where it is given: (model, tensor, element).
-    std::function<bool(std::size_t, std::string_view, std::size_t)> keep_mask = {};
+    mask_function keep_mask = {};
 
     class run {
     public:
-        run(const bernoulli& b, const tensor_context& context) : density_(b.density) {
-            if (b.keep_mask)
-                mask_ = [mask = b.keep_mask, tensor = std::string(context.name)](std::size_t model, std::size_t i) {
-                    return mask(model, tensor, i);
-                };
-            std::uint64_t key = b.seed;
-            for (const char c : context.name) key = counter_random(key).at(static_cast<unsigned char>(c));
-            for (std::size_t k = 0; k < context.models; ++k) chance_.emplace_back(counter_random(key).at(k));
-        }
+        run(const bernoulli& b, const tensor_context& context)
+            : density_(b.density), chance_(b.seed, b.keep_mask, context) {}
 
         template <std::floating_point F>
         void apply(const block<F>& b, std::size_t model, std::size_t at, std::span<double> out) const {
             const F* x = b.values[model].data() + at;
-            const std::size_t first = b.first + at;
-            const auto below = static_cast<std::uint64_t>(std::ldexp(density_, 53)); // of 53 random bits
-            if (mask_)
-                for (std::size_t e = 0; e < out.size(); ++e)
-                    out[e] = mask_(model, first + e) ? static_cast<double>(x[e]) : 0;
-            else
-                for (std::size_t e = 0; e < out.size(); ++e)
-                    out[e] = chance_[model].at(first + e) >> 11 < below ? static_cast<double>(x[e]) : 0;
+            for (std::size_t e = 0; e < out.size(); ++e)
+                out[e] = chance_.keeps(model, b.first + at + e, density_) ? static_cast<double>(x[e]) : 0;
         }
 
     private:
         double density_;
-        std::vector<counter_random> chance_; // per model
-        std::function<bool(std::size_t, std::size_t)> mask_;
+        detail::element_chance chance_;
     };
 
     run start(const tensor_context& context) const {
