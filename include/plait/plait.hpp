@@ -11,6 +11,7 @@
 #include <plait/core/error.hpp>
 #include <plait/core/tensor_view.hpp>
 #include <plait/fuse/fuse.hpp>
+#include <plait/fuse/greedy_soup.hpp>
 #include <plait/fuse/merge.hpp>
 #include <plait/match/greedy.hpp>
 #include <plait/match/hungarian.hpp>

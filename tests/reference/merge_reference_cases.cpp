@@ -91,17 +91,6 @@ std::vector<model> models_of(const json& j) {
     return result;
 }
 
-/// {"name": [tensor of model 0, of model 1, ...]}
-std::vector<model> models_by_name(const json& j) {
-    std::vector<model> result;
-    for (const auto& [name, tensors] : j.items())
-        for (std::size_t k = 0; k < tensors.size(); ++k) {
-            if (result.size() <= k) result.emplace_back();
-            add(result[k], name, tensors[k]);
-        }
-    return result;
-}
-
 /// A model of zeros like another: the base of task vectors that a case gives as they are.
 model zeros_like(const model& m) {
     model zero;
@@ -185,8 +174,6 @@ model merge_vectors(const json& vectors, const Method& method) {
     const model base = zeros_like(models.at(0));
     return fuse(models, task_vectors{base} | method);
 }
-
-std::vector<double> list(const json& j) { return j.get<std::vector<double>>(); }
 
 using runner = std::function<model(const test_case&)>;
 
@@ -357,6 +344,25 @@ const std::map<std::string, std::function<model(const json& inputs, const json& 
                                       composition{trim, elect_by_sum{}, sum_of{divisor::count}, options});
              return merge_vectors(in.at("deltas"),
                                   composition{trim, elect_by_count{}, sum_of{divisor::count}, options});
+         }},
+        {"iso_c", [](const json& in, const json&) { return merge_vectors(in.at("task_vectors"), isotropic{}); }},
+        {"iso_cts",
+         [](const json& in, const json& p) {
+             return merge_vectors(in.at("task_vectors"), isotropic{.common_space = p.at("common_space_fraction")});
+         }},
+        {"tsv_m", [](const json& in, const json&) { return merge_vectors(in.at("task_vectors"), tsv{}); }},
+        {"fisher_floor",
+         [](const json& in, const json& p) {
+             std::vector<double> weights = p.at("coeffs").get<std::vector<double>>();
+             if (p.contains("normalization_constants"))
+                 for (std::size_t k = 0; k < weights.size(); ++k)
+                     weights[k] /= p.at("normalization_constants")[k].get<double>();
+             std::vector<model_view> fishers;
+             for (model& f : models_of(in.at("fishers"))) fishers.emplace_back(std::move(f));
+             return fuse(models_of(in.at("params")), fisher_average{.fishers = fishers,
+                                                                    .weights = weights,
+                                                                    .floor = p.at("fisher_floor"),
+                                                                    .floor_first_only = p.at("favor_target_model")});
          }},
         {"dare_reference",
          [](const json& in, const json& p) {

@@ -17,6 +17,9 @@ template <alignment_strategy Alignment, weight_space Space, merge_method Method,
 struct policy {
     static_assert(!wants_deltas<Method> || Space::deltas,
                   "plait: this method merges task vectors: write task_vectors{base} | method{...}");
+    static_assert(!reads_statistics<Method> || std::same_as<Alignment, unaligned>,
+                  "plait: this method reads statistics in the order of its models: align and permute both first, then "
+                  "fuse(models, method{...})");
     using policy_tag = void;
 
     Alignment alignment;

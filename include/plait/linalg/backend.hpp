@@ -1,11 +1,12 @@
 #pragma once
 
-// The one header that calls BLAS: OpenBLAS or another, through the C++ front end that comes with xtensor-blas.
+// The one header that includes BLAS and LAPACK: OpenBLAS or others, through the C++ front end of xtensor-blas.
 #include <plait/core/error.hpp>
 #include <plait/core/matrix_view.hpp>
 #include <plait/core/parallel.hpp>
 
 #include <xtensor-blas/xblas.hpp>
+#include <xtensor-blas/xlapack.hpp>
 
 #include <algorithm>
 #include <concepts>

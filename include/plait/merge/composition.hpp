@@ -148,7 +148,14 @@ public:
         : sparsify_(std::move(sparsify)), combine_(std::move(combine)), options_(std::move(options)) {}
 
     class run {
-        using sparse_run = decltype(std::declval<const Sparsifier&>().start(std::declval<const tensor_context&>()));
+        static auto sparse_run_of() { // never called: its type
+            const Sparsifier* none = nullptr;
+            if constexpr (surveying_method<Sparsifier>)
+                return none->start(tensor_context{}, none->survey(model_context{}));
+            else
+                return none->start(tensor_context{});
+        }
+        using sparse_run = decltype(sparse_run_of());
         static constexpr bool observes = requires { typename sparse_run::partial_type; };
         struct nothing {
             nothing& operator+=(const nothing&) { return *this; }
@@ -177,8 +184,8 @@ public:
             }
         };
 
-        run(const composition& method, const tensor_context& context)
-            : sparse_(method.sparsify_.start(context)),
+        run(const composition& method, const tensor_context& context, sparse_run sparse)
+            : sparse_(std::move(sparse)),
               combine_(method.combine_),
               weights_(method.options_.weights),
               lambda_(method.options_.lambda),
@@ -276,7 +283,17 @@ public:
         bool is_scaled_;
     };
 
-    run start(const tensor_context& context) const { return {*this, context}; }
+    run start(const tensor_context& context) const requires(!surveying_method<Sparsifier>) {
+        return {*this, context, sparsify_.start(context)};
+    }
+
+    auto survey(const model_context& models) const requires(surveying_method<Sparsifier>) {
+        return sparsify_.survey(models);
+    }
+    template <class Survey>
+    run start(const tensor_context& context, const Survey& all) const requires(surveying_method<Sparsifier>) {
+        return {*this, context, sparsify_.start(context, all)};
+    }
 
 private:
     Sparsifier sparsify_;

@@ -93,6 +93,13 @@ concept wants_deltas = requires {
     requires M::needs_deltas;
 };
 
+/// Methods that read statistics beside the models say so: static constexpr bool reads_statistics = true. They cannot
+/// follow an alignment.
+template <class M>
+concept reads_statistics = requires {
+    requires M::reads_statistics;
+};
+
 /// What becomes of tensors that are not floating point when they differ between the models. A method may offer the
 /// choice as a member `integers`; without one they must be equal.
 enum class integer_policy { must_be_equal, take_first };

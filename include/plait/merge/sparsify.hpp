@@ -26,12 +26,16 @@ concept sparsifier_run = requires(const R& run, block<float> f, block<double> d,
     run.apply(d, std::size_t{}, std::size_t{}, out);
 };
 
-/// Building block of composition: which elements of each model count. `density` is the share that is kept.
+/// Building block of composition: which elements of each model count. `density` is the share that is kept. One that
+/// has to see all tensors first has survey(models), as methods have.
 template <class S>
-concept sparsifier = std::copy_constructible<S> && requires(const S& s, const tensor_context& context) {
+concept sparsifier = std::copy_constructible<S> && requires(const S& s) {
     { s.density } -> std::convertible_to<double>;
+} && ((!surveying_method<S> && requires(const S& s, const tensor_context& context) {
     { s.start(context) } -> sparsifier_run;
-};
+}) || (surveying_method<S> && requires(const S& s, const tensor_context& context, const model_context& models) {
+    { s.start(context, s.survey(models)) } -> sparsifier_run;
+}));
 
 /// Decides in the place of chance which elements are kept: (model, tensor, element).
 using mask_function = std::function<bool(std::size_t, std::string_view, std::size_t)>;
@@ -85,12 +89,14 @@ public:
     };
 
     /// `above` is 0 without a second cut.
-    cuts_run(const tensor_context& context, std::size_t kept, std::size_t above) : has_band_(above > 0) {
-        for (std::size_t k = 0; k < context.models; ++k) {
-            cuts_.emplace_back(kept + above, context.shape.size(), context.is_wide);
-            if (has_band_) cuts_.emplace_back(above, context.shape.size(), context.is_wide);
+    cuts_run(const model_context& of, std::size_t kept, std::size_t above) : has_band_(above > 0) {
+        for (std::size_t k = 0; k < of.models; ++k) {
+            cuts_.emplace_back(kept + above, of.elements, of.is_wide);
+            if (has_band_) cuts_.emplace_back(above, of.elements, of.is_wide);
         }
     }
+    cuts_run(const tensor_context& of, std::size_t kept, std::size_t above)
+        : cuts_run(model_context{of.models, of.shape.size(), of.is_wide}, kept, above) {}
 
     bool is_settled() const { return std::ranges::all_of(cuts_, &magnitude_cut::is_settled); }
     partial_type partial() const {
@@ -149,6 +155,27 @@ struct top_k_by_magnitude {
         detail::check_share(density, "the density of top_k_by_magnitude");
         return {context, detail::kept_of(density, context.shape.size()), 0};
     }
+};
+
+/// top_k_by_magnitude over all merged tensors together: a tensor that changed more keeps more.
+/// Source: Yadav et al. 2023.
+struct top_k_over_model {
+    double density = 1;
+
+    struct run {
+        const detail::cuts_run& all;
+        std::size_t offset;
+        template <std::floating_point F>
+        void apply(const block<F>& b, std::size_t model, std::size_t at, std::span<double> out) const {
+            all.apply(block<F>{b.first + offset, b.values, b.base}, model, at, out);
+        }
+    };
+
+    detail::cuts_run survey(const model_context& models) const {
+        detail::check_share(density, "the density of top_k_over_model");
+        return {models, detail::kept_of(density, models.elements), 0};
+    }
+    run start(const tensor_context& context, const detail::cuts_run& all) const { return {all, context.offset}; }
 };
 
 /// Drops the floor(gamma n) largest magnitudes of each tensor and keeps the floor(density n) after them. Where that is

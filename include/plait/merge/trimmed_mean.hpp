@@ -1,9 +1,8 @@
 #pragma once
 
-#include <plait/merge/merge_method.hpp>
+#include <plait/merge/contributions.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <span>
@@ -14,7 +13,8 @@
 namespace plait {
 
 /// Per element the mean of what is left when the floor(beta N) smallest and as many largest are dropped. A minority of
-/// careless or hostile contributors of that size cannot move it far.   Source: Yin et al. 2018.
+/// careless or hostile contributors of that size cannot move it far. Contributions that are not finite, or copies of
+/// another, are refused.   Source: Yin et al. 2018.
 struct trimmed_mean {
     double beta = 0.1; ///< below .5
 
@@ -27,14 +27,15 @@ struct trimmed_mean {
             std::vector<F> sorted(b.values.size());
             for (std::size_t e = 0; e < out.size(); ++e) {
                 for (std::size_t k = 0; k < sorted.size(); ++k) sorted[k] = b.values[k][e];
-                std::ranges::sort(sorted, [](F x, F y) { return x < y || (std::isnan(y) && !std::isnan(x)); });
+                std::ranges::sort(sorted);
                 double sum = 0;
                 for (std::size_t k = dropped; k < sorted.size() - dropped; ++k) sum += static_cast<double>(sorted[k]);
                 out[e] = sum / static_cast<double>(sorted.size() - 2 * dropped);
             }
         }
     };
-    run start(const tensor_context& context) const {
+    detail::contributions survey(const model_context& context) const { return detail::contributions(context); }
+    run start(const tensor_context& context, const detail::contributions&) const {
         if (!(beta >= 0 && beta < 0.5))
             throw option_error("beta of trimmed_mean is " + std::to_string(beta)
                                + ", expected 0 or more and below 0.5");
