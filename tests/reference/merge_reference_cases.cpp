@@ -227,6 +227,7 @@ const std::map<std::string, runner>& runners() {
                                               .weights = c.weights(),
                                               .lambda = c.get("lambda", 1),
                                               .rescale = c.rescale(true),
+                                              .divide_by = c.divide_by(false),
                                               .keep_mask = c.keep_mask()});
          }},
         {"dare_ties",
@@ -246,6 +247,7 @@ const std::map<std::string, runner>& runners() {
                                                      .gamma = c.get("gamma", 0.01),
                                                      .weights = c.weights(),
                                                      .lambda = c.get("lambda", 1),
+                                                     .divide_by = c.divide_by(false),
                                                      .rescale = c.rescale(false)});
          }},
         {"breadcrumbs_ties",
@@ -282,6 +284,7 @@ const std::map<std::string, runner>& runners() {
                                                       .weights = c.weights(),
                                                       .lambda = c.get("lambda", 1),
                                                       .rescale = c.rescale(true),
+                                                      .divide_by = c.divide_by(false),
                                                       .keep_mask = c.keep_mask()});
          }},
         {"sce",

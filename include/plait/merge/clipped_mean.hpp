@@ -2,14 +2,14 @@
 
 #include <plait/merge/check_options.hpp>
 #include <plait/merge/contributions.hpp>
+#include <plait/merge/weighted_sum.hpp>
 
 #include <algorithm>
 #include <cmath>
-#include <concepts>
 #include <cstddef>
-#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace plait {
@@ -45,17 +45,6 @@ struct clipped_mean {
         double multiple_;
     };
 
-    struct run {
-        const survey_run& all;
-        template <std::floating_point F>
-        void combine(const block<F>& b, std::span<double> out) const {
-            std::ranges::fill(out, 0.0);
-            for (std::size_t k = 0; k < b.values.size(); ++k)
-                for (std::size_t e = 0; e < out.size(); ++e)
-                    out[e] += all.factors()[k] * static_cast<double>(b.values[k][e]);
-        }
-    };
-
     survey_run survey(const model_context& context) const {
         if (!(multiple > 0) || !std::isfinite(multiple))
             throw option_error("multiple of clipped_mean is " + std::to_string(multiple)
@@ -73,7 +62,9 @@ struct clipped_mean {
         for (double& x : w) x /= sum;
         return {context, std::move(w), multiple};
     }
-    run start(const tensor_context&, const survey_run& all) const { return {all}; }
+    detail::weighted_sum_run start(const tensor_context&, const survey_run& all) const {
+        return detail::weighted_sum_run(all.factors());
+    }
 
 private:
     static double median_of(std::vector<double> x) {

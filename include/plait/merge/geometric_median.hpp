@@ -2,13 +2,13 @@
 
 #include <plait/merge/check_options.hpp>
 #include <plait/merge/contributions.hpp>
+#include <plait/merge/weighted_sum.hpp>
 
 #include <algorithm>
 #include <cmath>
-#include <concepts>
 #include <cstddef>
-#include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace plait {
@@ -68,24 +68,15 @@ struct geometric_median {
         std::vector<double> share_;
     };
 
-    struct run {
-        const survey_run& all;
-        template <std::floating_point F>
-        void combine(const block<F>& b, std::span<double> out) const {
-            std::ranges::fill(out, 0.0);
-            for (std::size_t k = 0; k < b.values.size(); ++k)
-                for (std::size_t e = 0; e < out.size(); ++e)
-                    out[e] += all.share()[k] * static_cast<double>(b.values[k][e]);
-        }
-    };
-
     survey_run survey(const model_context& context) const {
         const auto w = detail::weights_or_ones(name, weights, context.models);
         for (const double x : w)
             if (!(x > 0)) throw option_error("a weight of geometric_median is 0 or less, expected more");
         return {context, w, max_iterations};
     }
-    run start(const tensor_context&, const survey_run& all) const { return {all}; }
+    detail::weighted_sum_run start(const tensor_context&, const survey_run& all) const {
+        return detail::weighted_sum_run(all.share());
+    }
 };
 
 } // namespace plait

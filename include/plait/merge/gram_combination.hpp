@@ -1,6 +1,6 @@
 #pragma once
 
-#include <plait/merge/merge_method.hpp>
+#include <plait/merge/weighted_sum.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -116,12 +116,8 @@ public:
 
     template <std::floating_point F>
     void combine(const block<F>& b, std::span<double> out) const {
-        std::ranges::fill(out, 0.0);
         for_each_run(b, [&](std::size_t vector, std::size_t at, std::size_t n) {
-            for (std::size_t k = 0; k < b.values.size(); ++k) {
-                const double c = found_[vector * models_ + k];
-                for (std::size_t e = at; e < at + n; ++e) out[e] += c * static_cast<double>(b.values[k][e]);
-            }
+            weighted_sum(b, std::span(found_).subspan(vector * models_, models_), at, out.subspan(at, n));
         });
     }
 

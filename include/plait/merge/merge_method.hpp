@@ -67,17 +67,17 @@ concept grouping_run = tensor_run<R> && requires(const R& run) {
     { run.elements_together() } -> std::same_as<std::size_t>;
 };
 
-/// Arithmetic on blocks of numbers: start(context) checks the options against the number of models and returns the run
-/// of one tensor. A method knows nothing of files, element types, threads or permutations. See average.hpp.
-///
-/// A method that has to see all tensors first has survey(models), which returns a block_watcher. It is shown the blocks
-/// of all merged tensors, each block's `first` counted on through the tensors in the order of names; the method's
-/// start(context, survey) is given it, and may read it once it combines.
+/// A method, or a part of one, that has to see all tensors before it starts on one: survey(models) returns a
+/// block_watcher. It is shown the blocks of all merged tensors, each block's `first` counted on through the tensors in
+/// the order of names; start(context, survey) is given it, and may read it once it combines.
 template <class M>
 concept surveying_method = std::copy_constructible<M> && requires(const M& method, const model_context& models) {
     { method.survey(models) } -> block_watcher;
 };
 
+/// Arithmetic on blocks of numbers: start(context), of a surveying_method start(context, survey), checks the options
+/// against the number of models and returns the run of one tensor. A method knows nothing of files, element types,
+/// threads or permutations. See average.hpp.
 template <class M>
 concept merge_method = std::copy_constructible<M> && requires(const M& method, const tensor_context& context) {
     { M::name } -> std::convertible_to<std::string_view>;
