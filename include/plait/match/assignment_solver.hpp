@@ -71,8 +71,11 @@ public:
             const auto cost = static_cast<double>(cost_(i, j));
             const double dual = cost - state_.price(j);
             const double rounding = 0x1p-51 * (std::fabs(cost) + std::fabs(state_.price(j))); // of prices set earlier
-            T largest = cost == 0 ? largest_magnitude<T>(cost_.row(i)) : 1;
-            const double least = largest == 0 ? dead_dual : lists_.least(i, dual, largest);
+            T largest = 0;
+            const auto first_few = cost_.row(i).first(std::min<std::size_t>(64, state_.cols()));
+            const bool may_be_dead = cost == 0 && std::ranges::all_of(first_few, [](T c) { return c == 0; });
+            const bool is_dead = may_be_dead && largest_magnitude<T>(cost_.row(i)) == 0;
+            const double least = is_dead ? dead_dual : lists_.least(i, dual, largest);
             note(i, largest);
             lists_.raise_bound(i, least);
             if (dual <= least + rounding && std::isfinite(cost)) {

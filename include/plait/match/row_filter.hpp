@@ -53,6 +53,12 @@ public:
         return *at;
     }
 
+    /// Whether so many elements are at most `threshold` that up_to() costs more than another look at the whole row.
+    bool is_crowded(T threshold) const {
+        return 16 * static_cast<std::size_t>(std::ranges::count_if(cells_, [=](T least) { return least <= threshold; }))
+               > cells_.size();
+    }
+
     /// The columns of finite elements that are at most `threshold`. Valid until the next call.
     std::span<const index> up_to(T threshold) {
         return with_widest_vectors([&]() PLAIT_ALWAYS_INLINE { return find_up_to(threshold); });
