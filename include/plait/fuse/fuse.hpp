@@ -10,11 +10,14 @@
 #include <plait/model/model_list.hpp>
 #include <plait/model/same_tensors.hpp>
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -47,11 +50,12 @@ class fusion {
 public:
     fusion(std::span<const model_view> models, const Policy& policy, const run_options& options)
         : models_(models), policy_(policy), options_(options) {
-        check_options(); // wrong ones show before the long work
-        if constexpr (is_aligned)
+        if constexpr (is_aligned) {
+            check_options(); // wrong ones show before the long work
             order_ = policy_.alignment.align(base_of(policy_), models_, part_of(options_, 0, after_alignment));
-        else
+        } else {
             order_ = alignment(models_.size());
+        }
     }
 
     void merge_to_sink(block_sink& sink) {
@@ -88,12 +92,19 @@ public:
 private:
     void check_options() const {
         const any_method method(policy_.method);
-        std::unique_ptr<block_survey> survey;
-        for (const named_tensor& t : models_[0].tensors()) {
-            if (!is_floating(t.view.type())) continue;
-            if (method.survey && !survey) survey = method.survey({models_.size(), t.view.shape().size()});
-            method.start({t.name, t.view.shape(), models_.size()}, survey.get());
+        std::vector<const named_tensor*> merged;
+        for (const named_tensor& t : models_[0].tensors())
+            if (is_floating(t.view.type())) merged.push_back(&t);
+        std::ranges::sort(merged, {}, [](const named_tensor* t) -> const std::string& { return t->name; });
+        std::vector<std::string_view> names;
+        model_context all{.models = models_.size()};
+        for (const named_tensor* t : merged) {
+            names.push_back(t->name);
+            all.elements += t->view.shape().size();
         }
+        all.names = names;
+        const auto survey = method.survey && !merged.empty() ? method.survey(all) : nullptr;
+        for (const named_tensor* t : merged) method.start({t->name, t->view.shape(), models_.size()}, survey.get());
     }
 
     static constexpr bool is_aligned = !std::same_as<decltype(Policy::alignment), unaligned>;
@@ -172,7 +183,8 @@ fusion_report fuse_models_into(Out& out, std::span<const model_view> models, con
         sink.begin(plan);
         const model_view* base = fusion<Policy>::base_of(policy);
         const bool is_apart = !sink.overlaps(models) && !(base && sink.overlaps({base, 1}));
-        if (fusion<Policy>::is_final && is_apart) return fuse_into_sink(sink, models, policy, options);
+        if (fusion<Policy>::is_final && is_apart && !may_refuse_values<std::remove_cvref_t<decltype(policy.method)>>)
+            return fuse_into_sink(sink, models, policy, options);
         return fuse_and_deliver(sink, sink.staged(plan), models, policy, options);
     }
 }

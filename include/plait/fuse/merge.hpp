@@ -76,10 +76,16 @@ model merge(const Models& models, const M& method, const run_options& options = 
 /// The same, every model in the order that an alignment of these models found.
 template <merge_method M>
 model merge(model_list models, const alignment& order, const M& method, const run_options& options = {}) {
+    static_assert(!reads_statistics<M>,
+                  "plait: this method reads statistics in the order of its models: permute both first, then "
+                  "merge(models, method{...})");
     return detail::merge_models(std::span(models.begin(), models.size()), order, method, options);
 }
 template <model_range Models, merge_method M>
 model merge(const Models& models, const alignment& order, const M& method, const run_options& options = {}) {
+    static_assert(!reads_statistics<M>,
+                  "plait: this method reads statistics in the order of its models: permute both first, then "
+                  "merge(models, method{...})");
     const auto views = detail::views_of(models);
     return detail::merge_models(std::span<const model_view>(views), order, method, options);
 }

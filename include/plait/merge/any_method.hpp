@@ -49,6 +49,7 @@ struct any_method {
     std::function<std::unique_ptr<block_combiner>(const tensor_context&, const block_survey*)> start;
     std::string_view name;
     integer_policy integers = integer_policy::must_be_equal; ///< of methods that have a member of this name
+    bool has_integers = false;                               ///< whether it has
 
     template <merge_method Method>
     explicit any_method(const Method& method) : name(Method::name) {
@@ -65,7 +66,10 @@ struct any_method {
                 return combiner(method.start(context));
             };
         }
-        if constexpr (requires { method.integers; }) integers = method.integers;
+        if constexpr (requires { method.integers; }) {
+            integers = method.integers;
+            has_integers = true;
+        }
     }
 
 private:

@@ -1,18 +1,21 @@
 #pragma once
 
+#include <plait/core/error.hpp>
 #include <plait/core/glob.hpp>
 #include <plait/merge/any_method.hpp>
 #include <plait/merge/merge_method.hpp>
 
+#include <algorithm>
 #include <charconv>
 #include <concepts>
 #include <cstddef>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -23,22 +26,28 @@ namespace detail {
 struct name_rule {
     /// The method of a tensor, or null where the rule is not for it.
     std::function<std::shared_ptr<const any_method>(std::string_view tensor)> method_of;
+    std::string pattern;
     /// Of a method that looks at all tensors first; else null.
     std::shared_ptr<const any_method> surveying = {};
 };
 
-template <bool NeedsDeltas>
+/// What a method says of itself.
+struct method_traits {
+    bool needs_deltas, reads_statistics, may_refuse_values;
+};
+template <class M>
+inline constexpr method_traits traits_of{wants_deltas<M>, reads_statistics<M>, may_refuse_values<M>};
+
+template <method_traits Traits>
 struct typed_rule : name_rule {};
 
 } // namespace detail
 
 /// A rule of by_name: the method of the tensors whose names match a glob.
 template <merge_method M>
-detail::typed_rule<wants_deltas<M>> on(std::string glob, const M& method) {
+detail::typed_rule<detail::traits_of<M>> on(std::string glob, const M& method) {
     const auto erased = std::make_shared<const detail::any_method>(method);
-    return {{[glob = std::move(glob), erased](std::string_view tensor) {
-                 return matches_glob(glob, tensor) ? erased : nullptr;
-             },
+    return {{[glob, erased](std::string_view tensor) { return matches_glob(glob, tensor) ? erased : nullptr; }, glob,
              erased->survey ? erased : nullptr}};
 }
 
@@ -52,38 +61,42 @@ auto on_layers(std::string_view pattern, std::size_t layers, MethodAt method_at)
     static_assert(!surveying_method<method>, "plait: a method that looks at all tensors first cannot differ from layer "
                                              "to layer: write on(glob, method)");
     const std::size_t at = pattern.find("{l}");
-    if (at == std::string_view::npos || layers == 0)
+    if (at == std::string_view::npos || layers == 0 || pattern.substr(0, at).find_first_of("*?") < at)
         throw option_error("a rule for " + std::to_string(layers) + " layers has the pattern "
-                           + detail::in_quotes(pattern) + ", expected {l} in it, and 1 layer or more");
+                           + detail::in_quotes(pattern)
+                           + ", expected {l} in it, no * or ? before that, and 1 layer or more");
     const std::string before(pattern.substr(0, at));
     const std::string after(pattern.substr(at + 3));
-    return detail::typed_rule<wants_deltas<method>>{
+    return detail::typed_rule<detail::traits_of<method>>{
         {[=](std::string_view tensor) -> std::shared_ptr<const detail::any_method> {
-            if (!tensor.starts_with(before)) return nullptr;
-            std::size_t layer = 0;
-            const char* end = tensor.data() + tensor.size();
-            const auto number = std::from_chars(tensor.data() + before.size(), end, layer);
-            if (number.ec != std::errc{}) return nullptr;
-            if (!matches_glob(after, {number.ptr, static_cast<std::size_t>(end - number.ptr)})) return nullptr;
-            if (layer >= layers)
-                throw option_error("the tensor is of layer " + std::to_string(layer) + ", expected one of the "
-                                       + std::to_string(layers) + " layers of the rule " + detail::in_quotes(before)
-                                       + "{l}",
-                                   {.tensor = std::string(tensor)});
-            const double depth = layers > 1 ? static_cast<double>(layer) / static_cast<double>(layers - 1) : 0;
-            return std::make_shared<const detail::any_method>(method_at(depth));
-        }}};
+             if (!tensor.starts_with(before)) return nullptr;
+             std::size_t layer = 0;
+             const char* end = tensor.data() + tensor.size();
+             const auto number = std::from_chars(tensor.data() + before.size(), end, layer);
+             if (number.ec != std::errc{}) return nullptr;
+             if (!matches_glob(after, {number.ptr, static_cast<std::size_t>(end - number.ptr)})) return nullptr;
+             if (layer >= layers)
+                 throw option_error("the tensor is of layer " + std::to_string(layer) + ", expected one of the "
+                                        + std::to_string(layers) + " layers of the rule " + detail::in_quotes(before)
+                                        + "{l}",
+                                    {.tensor = std::string(tensor)});
+             const double depth = layers > 1 ? static_cast<double>(layer) / static_cast<double>(layers - 1) : 0;
+             return std::make_shared<const detail::any_method>(method_at(depth));
+         },
+         std::string(pattern)}};
 }
 
-/// Mixes methods over tensors: each goes by the first rule that is for it. Throws option_error when none is. A method
+/// Mixes methods over tensors: each goes by the first rule that is for it. Throws option_error when none is, and
+/// on a rule that is for no tensor. A method
 /// that looks at all tensors first looks at all of them, whatever its rule.
 ///     task_vectors{base} | by_name(on("*.mlp.*", ties{.density = .3}), on("*", task_arithmetic{}))
-template <bool NeedsDeltas>
+template <detail::method_traits Traits>
 class named_methods {
 public:
     static constexpr std::string_view name = "by_name";
-    static constexpr bool needs_deltas = NeedsDeltas;
-    integer_policy integers = integer_policy::must_be_equal;
+    static constexpr bool needs_deltas = Traits.needs_deltas;
+    static constexpr bool reads_statistics = Traits.reads_statistics;
+    static constexpr bool may_refuse_values = Traits.may_refuse_values;
 
     explicit named_methods(std::vector<detail::name_rule> rules) : rules_(std::move(rules)) {}
 
@@ -155,6 +168,10 @@ public:
     };
 
     survey_run survey(const model_context& models) const {
+        for (const auto& rule : rules_)
+            if (std::ranges::none_of(models.names, [&](std::string_view t) { return rule.method_of(t) != nullptr; }))
+                throw option_error("the rule " + detail::in_quotes(rule.pattern)
+                                   + " of by_name is for no tensor, expected one or more");
         std::vector<std::shared_ptr<detail::block_survey>> surveys;
         for (const auto& rule : rules_) surveys.push_back(rule.surveying ? rule.surveying->survey(models) : nullptr);
         return survey_run(std::move(surveys));
@@ -171,9 +188,11 @@ private:
     std::vector<detail::name_rule> rules_;
 };
 
-template <bool... NeedsDeltas>
-named_methods<(NeedsDeltas || ...)> by_name(detail::typed_rule<NeedsDeltas>... rules) {
-    return named_methods<(NeedsDeltas || ...)>({std::move(rules)...});
+template <detail::method_traits... Traits>
+auto by_name(detail::typed_rule<Traits>... rules) {
+    constexpr detail::method_traits any{(Traits.needs_deltas || ...), (Traits.reads_statistics || ...),
+                                        (Traits.may_refuse_values || ...)};
+    return named_methods<any>({std::move(rules)...});
 }
 
 } // namespace plait

@@ -16,6 +16,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -85,9 +86,13 @@ public:
         }
         start_runs(method);
         if (!unequal.empty())
-            throw dtype_error("these tensors are not floating point and differ between the models, expected equal "
-                              "values, or "
-                              + std::string(method.name) + "{.integers = integer_policy::take_first}: " + unequal);
+            throw dtype_error(
+                "these tensors are not floating point and differ between the models, expected equal values, "
+                "or "
+                + (method.has_integers
+                       ? std::string(method.name) + "{.integers = integer_policy::take_first}: "
+                       : "with_integers(integer_policy::take_first, " + std::string(method.name) + "{...}): ")
+                + unequal);
     }
 
     merge_report run() {
@@ -161,6 +166,9 @@ private:
         for (std::size_t t = 0; t < plan_.size(); ++t)
             if (inputs_[t].is_floating()) by_name_.push_back(t);
         std::ranges::sort(by_name_, {}, [&](std::size_t t) -> const std::string& { return plan_[t].name; });
+        std::vector<std::string_view> names;
+        for (const std::size_t t : by_name_) names.push_back(plan_[t].name);
+        all.names = names;
         for (const std::size_t t : by_name_) {
             offsets_[t] = all.elements;
             all.elements += plan_[t].view.shape().size();

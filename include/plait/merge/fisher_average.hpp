@@ -32,6 +32,7 @@ struct fisher_average {
     bool normalize = false;           ///< divide a tensor's weight by the norm of its Fisher entries
 
     static constexpr std::string_view name = "fisher_average";
+    static constexpr bool may_refuse_values = true;
     static constexpr bool reads_statistics = true;
 
     class run {

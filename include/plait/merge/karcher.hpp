@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -19,7 +20,8 @@ struct karcher {
 
     static constexpr std::string_view name = "karcher";
     detail::gram_combination start(const tensor_context& context) const {
-        detail::check_finite("the tolerance of karcher", tolerance);
+        if (!(tolerance >= 0))
+            throw option_error("tolerance of karcher is " + std::to_string(tolerance) + ", expected 0 or more");
         return {context, [*this](const detail::gram& g) { return mean_of(g); }};
     }
 

@@ -23,8 +23,9 @@ struct tensor_context {
 /// What a method is told about the models before it starts on tensors.
 struct model_context {
     std::size_t models = 0;
-    std::size_t elements = 0; ///< of all merged tensors together
-    bool is_wide = false;     ///< some model or the base holds doubles
+    std::size_t elements = 0;                     ///< of all merged tensors together
+    bool is_wide = false;                         ///< some model or the base holds doubles
+    std::span<const std::string_view> names = {}; ///< of all merged tensors, in order
 };
 
 /// The same range of elements of every model, aligned and widened; with task vectors, minus the base.
@@ -100,8 +101,31 @@ concept reads_statistics = requires {
     requires M::reads_statistics;
 };
 
+/// Methods that may find, while they combine, values that they cannot work with, and throw value_error, say so:
+/// static constexpr bool may_refuse_values = true. Buffers are then written only once the result is complete.
+template <class M>
+concept may_refuse_values = requires {
+    requires M::may_refuse_values;
+};
+
 /// What becomes of tensors that are not floating point when they differ between the models. A method may offer the
-/// choice as a member `integers`; without one they must be equal.
+/// choice as a member `integers`, or be given one by with_integers; otherwise they must be equal.
 enum class integer_policy { must_be_equal, take_first };
+
+namespace detail {
+
+template <merge_method Method>
+struct method_with_integers : Method {
+    integer_policy integers;
+};
+
+} // namespace detail
+
+/// Any method, with a choice for tensors that are not floating point.
+///     fuse(tuned, task_vectors{base} | with_integers(integer_policy::take_first, ties{}))
+template <merge_method Method>
+detail::method_with_integers<Method> with_integers(integer_policy integers, Method method) {
+    return {std::move(method), integers};
+}
 
 } // namespace plait

@@ -11,13 +11,14 @@
 
 namespace plait {
 
-/// The weighted mean direction, found in the tangent plane at the normalised sum of directions, at the weighted mean
-/// norm. With task vectors, of these. Throws value_error where the directions cancel.   Source: mergekit's multislerp.
+/// The normalised weighted sum of directions, at the weighted mean norm. With task vectors, of these. Throws
+/// value_error where the directions cancel.   Source: mergekit's multislerp.
 struct multislerp {
     std::vector<double> weights = {}; ///< empty: equal
     bool normalize = true;            ///< weights that sum to 1
 
     static constexpr std::string_view name = "multislerp";
+    static constexpr bool may_refuse_values = true;
     detail::gram_combination start(const tensor_context& context) const {
         auto w = detail::weights_or_ones(name, weights, context.models);
         double sum = 0;
@@ -45,20 +46,9 @@ private:
             throw value_error("the weighted directions of the models cancel, expected a mean direction",
                               {.tensor = tensor});
         }
-        for (double& m : mean) m /= length;
-        std::vector<double> tangent(n);
-        double along = 0;
-        for (std::size_t i = 0; i < n; ++i) {
-            if (g.norm(i) == 0) continue;
-            tangent[i] += w[i] / g.norm(i);
-            along += w[i] * g.product(mean, i) / g.norm(i);
-        }
-        for (std::size_t i = 0; i < n; ++i) tangent[i] -= along * mean[i];
-        const double r = g.norm(tangent);
-        std::vector<double> c(n);
-        for (std::size_t i = 0; i < n; ++i)
-            c[i] = norm * (mean[i] * std::cos(r) + (r > 0 ? tangent[i] * std::sin(r) / r : 0));
-        return c;
+        // At the mean direction the mean of the tangents is 0: the published step along it goes nowhere.
+        for (double& m : mean) m *= norm / length;
+        return mean;
     }
 };
 

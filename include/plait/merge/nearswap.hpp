@@ -25,7 +25,7 @@ struct nearswap {
         void combine(const block<F>& b, std::span<double> out) const {
             for (std::size_t e = 0; e < out.size(); ++e) {
                 const auto d = static_cast<double>(b.values[0][e]);
-                out[e] = std::copysign(std::min(t, std::fabs(d)), d);
+                out[e] = std::copysign(std::min(std::fabs(d), t), d);
             }
         }
     };

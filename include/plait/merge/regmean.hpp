@@ -26,6 +26,7 @@ struct regmean {
     double off_diagonal = 0.9; ///< what elements off the diagonal of G are multiplied with; below 1 also regularises
 
     static constexpr std::string_view name = "regmean";
+    static constexpr bool may_refuse_values = true;
     static constexpr bool reads_statistics = true;
 
     detail::whole_matrix start(const tensor_context& context) const {

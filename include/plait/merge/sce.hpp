@@ -43,8 +43,8 @@ struct sce {
         };
 
         run(double share, const tensor_context& context)
-            : share_(share), size_(context.shape.size()), is_wide_(context.is_wide), models_(context.models) {
-            if (share == 1) selected_.emplace(size_, size_, is_wide_);
+            : share_(share), size_(context.shape.size()), models_(context.models) {
+            if (share == 1) selected_.emplace(size_, size_, true);
         }
 
         bool is_settled() const { return !weights_.empty(); }
@@ -80,7 +80,7 @@ struct sce {
         void settle(const partial_type& whole) {
             if (!selected_) {
                 const auto n = static_cast<std::size_t>(share_ * static_cast<double>(whole.varying));
-                selected_.emplace(n, size_, is_wide_);
+                selected_.emplace(n, size_, true);
             } else if (!selected_->is_settled()) {
                 selected_->settle(*whole.variances);
             } else {
@@ -132,7 +132,6 @@ struct sce {
 
         double share_;
         std::size_t size_;
-        bool is_wide_;
         std::size_t models_;
         std::optional<detail::magnitude_cut> selected_; // once it is known how many elements vary
         std::vector<double> weights_;

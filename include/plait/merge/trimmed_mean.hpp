@@ -40,7 +40,8 @@ struct trimmed_mean {
             throw option_error("beta of trimmed_mean is " + std::to_string(beta)
                                + ", expected 0 or more and below 0.5");
         // 0.29 * 100 is a little less than 29 in binary.
-        return {static_cast<std::size_t>(beta * static_cast<double>(context.models) + 1e-9)};
+        const auto dropped = static_cast<std::size_t>(beta * static_cast<double>(context.models) + 1e-9);
+        return {std::min(dropped, (context.models - 1) / 2)};
     }
 };
 

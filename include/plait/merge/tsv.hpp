@@ -17,6 +17,7 @@ struct tsv {
     double lambda = 1;
 
     static constexpr std::string_view name = "tsv";
+    static constexpr bool may_refuse_values = true;
     static constexpr bool needs_deltas = true;
 
     detail::whole_matrix start(const tensor_context& context) const {
