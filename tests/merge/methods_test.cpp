@@ -197,8 +197,8 @@ TEST_CASE("emr gives every task its signs and its size back") {
     const auto tuned = points({{1, -2, .5, 3}, {-1.5, -1, .25, -4}, {.1, .2, -.3, .4}});
     const model base = point({0, 0, 0, 0});
     CHECK(numbers(fuse(tuned, task_vectors{base} | emr{})) == std::vector<double>{-1.5, -2, .5, -4});
-    const auto first = numbers(fuse(tuned, task_vectors{base} | emr{.model = 0}));
+    const auto first = numbers(fuse(tuned, task_vectors{base} | emr{.task = 0}));
     CHECK(first[0] == 0);
     CHECK(first[1] == Catch::Approx(-2 * 2.6));
-    CHECK(numbers(fuse(tuned, task_vectors{base} | emr{.model = 2})) == std::vector<double>(4));
+    CHECK(numbers(fuse(tuned, task_vectors{base} | emr{.task = 2})) == std::vector<double>(4));
 }

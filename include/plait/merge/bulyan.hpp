@@ -1,6 +1,6 @@
 #pragma once
 
-#include <plait/merge/krum.hpp>
+#include <plait/merge/multi_krum.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -15,7 +15,8 @@ namespace plait {
 
 /// krum chooses N - 2 f contributions, one after the other from those that are left; then per element the mean of the
 /// N - 4 f of their values that are nearest to their median, of equal distances the smaller. Holds against f hostile
-/// contributions among N >= 4 f + 3, in every element.   Source: El Mhamdi et al. 2018.
+/// contributions among N >= 4 f + 3, in every element.
+/// Refuses contributions as trimmed_mean does.   Source: El Mhamdi et al. 2018.
 struct bulyan {
     std::size_t f = 0; ///< contributions that may be hostile
 

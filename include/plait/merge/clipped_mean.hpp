@@ -16,8 +16,8 @@ namespace plait {
 
 /// The weighted mean of task vectors of which none is longer, over all merged tensors together, than `multiple` times
 /// the median of their norms, and none weighs more than `weight_cap` times the median weight: what a server does that
-/// cannot know its contributors. Unlike medians it keeps the weights of the honest.
-/// Source: Sun et al. 2019 (norm bounding).
+/// cannot know its contributors. Unlike medians it keeps the weights of the honest. Refuses contributions as
+/// trimmed_mean does: of two that changed nothing, the second. Source: Sun et al. 2019 (norm bounding).
 ///     fuse(contributions, task_vectors{global} | clipped_mean{.weights = examples})
 struct clipped_mean {
     std::vector<double> weights = {}; ///< empty: all 1; none below 0
@@ -53,8 +53,7 @@ struct clipped_mean {
             throw option_error("weight_cap of clipped_mean is " + std::to_string(weight_cap)
                                + ", expected a number above 0");
         auto w = detail::weights_or_ones(name, weights, context.models);
-        for (const double x : w)
-            if (!(x >= 0)) throw option_error("a weight of clipped_mean is negative, expected 0 or more");
+        for (const double x : w) detail::check_not_negative("a weight of clipped_mean", x);
         const double cap = weight_cap * median_of(w);
         double sum = 0;
         for (double& x : w) sum += x = std::min(x, cap);

@@ -187,19 +187,11 @@ public:
         run(const composition& method, const tensor_context& context, sparse_run sparse)
             : sparse_(std::move(sparse)),
               combine_(method.combine_),
-              weights_(method.options_.weights),
+              weights_(detail::weights_or_ones("the composition", method.options_.weights, context.models)),
               lambda_(method.options_.lambda),
               rescale_(method.options_.rescale),
               is_scaled_(rescale_ == rescaling::none || rescale_ == rescaling::by_density) {
-            if (weights_.empty()) weights_.assign(context.models, 1);
-            if (weights_.size() != context.models)
-                throw option_error("there are " + std::to_string(weights_.size()) + " weights for "
-                                   + std::to_string(context.models) + " models, expected one per model");
-            for (const double w : weights_)
-                if (!std::isfinite(w))
-                    throw option_error("a weight is " + std::to_string(w) + ", expected a finite number");
-            if (!std::isfinite(lambda_))
-                throw option_error("lambda is " + std::to_string(lambda_) + ", expected a finite number");
+            detail::check_finite("lambda", lambda_);
             const double density = method.sparsify_.density;
             const bool divides = method.options_.rescale == rescaling::by_density && density > 0;
             scales_.assign(context.models, divides ? 1 / density : 1);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <plait/merge/check_options.hpp>
+#include <plait/merge/tall_mask.hpp>
 
 #include <cmath>
 #include <concepts>
@@ -10,22 +11,6 @@
 #include <string_view>
 
 namespace plait {
-namespace detail {
-
-/// Whether an element matters to a task: its own change is more than `threshold` times that of all others together.
-inline bool is_in_tall_mask(double own, double all, double threshold) {
-    return std::fabs(own) > threshold * std::fabs(all - own);
-}
-
-template <std::floating_point F>
-double sum_at(const block<F>& b, std::size_t e) {
-    double sum = 0;
-    for (const auto& x : b.values) sum += static_cast<double>(x[e]);
-    return sum;
-}
-
-} // namespace detail
-
 /// The sum of the task vectors where it matters to at least k tasks: elements that serve one task alone, or none, stay
 /// at the base.   Source: Wang et al. 2024 (TALL masks), Consensus TA.
 struct consensus {
@@ -54,41 +39,9 @@ struct consensus {
         if (k > context.models)
             throw option_error("k of consensus is " + std::to_string(k) + ", expected at most the "
                                + std::to_string(context.models) + " models");
-        if (!(threshold >= 0))
-            throw option_error("the threshold of consensus is " + std::to_string(threshold) + ", expected 0 or more");
+        detail::check_not_negative("threshold of consensus", threshold);
         detail::check_finite("lambda of consensus", lambda);
         return {k, threshold, lambda};
-    }
-};
-
-/// One task's model back out of the sum of all: the sum where it matters to that task, the base elsewhere. Only the
-/// sum and one bit per element and task have to be kept.   Source: Wang et al. 2024 (TALL masks).
-struct tall_mask {
-    std::size_t model = 0;  ///< whose task
-    double threshold = 0.4; ///< the larger, the fewer elements matter to a task
-
-    static constexpr std::string_view name = "tall_mask";
-    static constexpr bool needs_deltas = true;
-    struct run {
-        std::size_t model;
-        double threshold;
-
-        template <std::floating_point F>
-        void combine(const block<F>& b, std::span<double> out) const {
-            for (std::size_t e = 0; e < out.size(); ++e) {
-                const double sum = detail::sum_at(b, e);
-                const auto own = static_cast<double>(b.values[model][e]);
-                out[e] = detail::is_in_tall_mask(own, sum, threshold) ? sum : 0;
-            }
-        }
-    };
-    run start(const tensor_context& context) const {
-        if (model >= context.models)
-            throw option_error("model of tall_mask is " + std::to_string(model) + ", expected a number below the "
-                               + std::to_string(context.models) + " models");
-        if (!(threshold >= 0))
-            throw option_error("the threshold of tall_mask is " + std::to_string(threshold) + ", expected 0 or more");
-        return {model, threshold};
     }
 };
 

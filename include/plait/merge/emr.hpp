@@ -1,6 +1,6 @@
 #pragma once
 
-#include <plait/merge/check_options.hpp>
+#include <plait/merge/tall_mask.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -18,8 +18,7 @@ namespace detail {
 /// there is none.
 template <std::floating_point F>
 double elected_extreme(const block<F>& b, std::size_t e) {
-    double sum = 0;
-    for (const auto& x : b.values) sum += static_cast<double>(x[e]);
+    const double sum = sum_at(b, e);
     double extreme = 0;
     for (const auto& x : b.values) {
         const auto v = static_cast<double>(x[e]);
@@ -32,11 +31,11 @@ double elected_extreme(const block<F>& b, std::size_t e) {
 
 /// Elect, mask and rescale: per element the unified task vector has the elected sign and the largest magnitude that
 /// agrees. A task's own model takes from it what agrees with its own signs, scaled so that the magnitudes of all
-/// tensors sum to those of its own task vector. Without `model` the unified task vector itself is merged.
-/// Source: Huang et al. 2024 (EMR-Merging).
-///     for (k...) fuse(tuned, task_vectors{base} | emr{.model = k})
+/// tensors sum to those of its own task vector. Without `task` the unified task vector itself is merged.
+/// Source: Huang et al. 2024 (EMR-Merging): the paper's sums over all elements; its code sums the means of tensors.
+///     for (k...) fuse(tuned, task_vectors{base} | emr{.task = k})
 struct emr {
-    std::optional<std::size_t> model = {}; ///< whose task
+    std::optional<std::size_t> task = {}; ///< the position of its model
 
     static constexpr std::string_view name = "emr";
     static constexpr bool needs_deltas = true;
@@ -52,14 +51,14 @@ struct emr {
                 return *this;
             }
         };
-        explicit survey_run(std::optional<std::size_t> model) : model_(model), is_settled_(!model) {}
+        explicit survey_run(std::optional<std::size_t> task) : task_(task), is_settled_(!task) {}
 
         bool is_settled() const { return is_settled_; }
         partial_type partial() const { return {}; }
         template <std::floating_point F>
         void observe(const block<F>& b, partial_type& p) const {
             for (std::size_t e = 0; e < b.size(); ++e) {
-                p.own += std::fabs(static_cast<double>(b.values[*model_][e]));
+                p.own += std::fabs(static_cast<double>(b.values[*task_][e]));
                 p.masked += std::fabs(masked(b, e));
             }
         }
@@ -71,12 +70,12 @@ struct emr {
         template <std::floating_point F>
         double masked(const block<F>& b, std::size_t e) const {
             const double unified = detail::elected_extreme(b, e);
-            return !model_ || unified * static_cast<double>(b.values[*model_][e]) > 0 ? unified : 0;
+            return !task_ || unified * static_cast<double>(b.values[*task_][e]) > 0 ? unified : 0;
         }
         double scale() const { return scale_; }
 
     private:
-        std::optional<std::size_t> model_;
+        std::optional<std::size_t> task_;
         bool is_settled_;
         double scale_ = 1;
     };
@@ -90,10 +89,10 @@ struct emr {
     };
 
     survey_run survey(const model_context& context) const {
-        if (model && *model >= context.models)
-            throw option_error("model of emr is " + std::to_string(*model) + ", expected a number below the "
+        if (task && *task >= context.models)
+            throw option_error("task of emr is " + std::to_string(*task) + ", expected a number below the "
                                + std::to_string(context.models) + " models");
-        return survey_run(model);
+        return survey_run(task);
     }
     run start(const tensor_context&, const survey_run& all) const { return {all}; }
 };

@@ -39,7 +39,7 @@ struct fisher_average {
     public:
         run(const fisher_average& options, const tensor_context& context)
             : tensor_(context.name),
-              weights_(detail::weights_or_ones(name, options.weights, context.models)),
+              weights_(detail::positive_weights_or_ones(name, options.weights, context.models)),
               floor_(options.floor),
               smoothing_(options.smoothing),
               floor_first_only_(options.floor_first_only),
@@ -121,12 +121,8 @@ struct fisher_average {
     };
 
     run start(const tensor_context& context) const {
-        if (!(floor >= 0))
-            throw option_error("floor of fisher_average is " + std::to_string(floor) + ", expected >= 0");
-        if (!(smoothing >= 0))
-            throw option_error("smoothing of fisher_average is " + std::to_string(smoothing) + ", expected >= 0");
-        for (const double w : weights)
-            if (!(w > 0)) throw option_error("a weight of fisher_average is 0 or less, expected more");
+        detail::check_not_negative("floor of fisher_average", floor);
+        detail::check_not_negative("smoothing of fisher_average", smoothing);
         return {*this, context};
     }
 };

@@ -15,7 +15,8 @@ namespace plait {
 
 /// The point with the smallest sum of distances to the models, each over all merged tensors together: less than half of
 /// them cannot move it far. Found by Weiszfeld's iteration on the distances between the models, in one pass over them;
-/// stops where a step changes no coefficient by more than 1e-12.   Source: Weiszfeld 1937.
+/// stops where a step changes no coefficient by more than 1e-12. Refuses
+/// contributions as trimmed_mean does.   Source: Weiszfeld 1937.
 struct geometric_median {
     std::vector<double> weights = {}; ///< empty: all 1
     std::size_t max_iterations = 1000;
@@ -69,10 +70,7 @@ struct geometric_median {
     };
 
     survey_run survey(const model_context& context) const {
-        const auto w = detail::weights_or_ones(name, weights, context.models);
-        for (const double x : w)
-            if (!(x > 0)) throw option_error("a weight of geometric_median is 0 or less, expected more");
-        return {context, w, max_iterations};
+        return {context, detail::positive_weights_or_ones(name, weights, context.models), max_iterations};
     }
     detail::weighted_sum_run start(const tensor_context&, const survey_run& all) const {
         return detail::weighted_sum_run(all.share());

@@ -28,6 +28,9 @@ public:
     double operator()(std::size_t i, std::size_t j) const {
         return products_[std::max(i, j) * models_ + std::min(i, j)];
     }
+    void set(std::size_t i, std::size_t j, double product) {
+        products_[std::max(i, j) * models_ + std::min(i, j)] = product;
+    }
     double norm(std::size_t i) const { return std::sqrt((*this)(i, i)); }
     /// Of the angle between two; 0 where one is zero.
     double cosine(std::size_t i, std::size_t j) const {
@@ -73,72 +76,107 @@ private:
     std::vector<double> products_; // lower triangle
 };
 
-/// The run of methods whose result lies in the span of the models: one pass for the inner products, from which the
-/// coefficients follow, and one for the sum. Memory: the inner products of every row or column.
+/// The run of methods whose result lies in the span of the models: inner products first, from which coefficients
+/// follow, then the sum. Rows need one pass, a tensor or columns two; memory for the inner products of all columns.
 class gram_combination {
 public:
+    /// The inner products of a tensor; or of its columns, one pair of models after the other.
     struct partial_type {
-        std::vector<gram> vectors;
+        gram whole;
+        std::vector<double> columns = {};
         partial_type& operator+=(const partial_type& later) {
-            for (std::size_t v = 0; v < vectors.size(); ++v) vectors[v] += later.vectors[v];
+            whole += later.whole;
+            for (std::size_t p = 0; p < columns.size(); ++p) columns[p] += later.columns[p];
             return *this;
         }
     };
     using coefficients = std::function<std::vector<double>(const gram&)>;
 
     gram_combination(const tensor_context& context, coefficients find, vector_scope scope = vector_scope::tensor)
-        : models_(context.models), find_(std::move(find)) {
+        : models_(context.models), find_(std::move(find)), scope_(scope) {
         const plait::shape& s = context.shape;
-        const std::size_t size = s.size();
-        if (s.rank() == 0 || size == 0 || scope == vector_scope::tensor || s.rank() == 1) return;
-        if (scope == vector_scope::rows) {
-            run_ = s[s.rank() - 1];
-            count_ = size / run_;
-        } else {
-            run_ = 1;
-            count_ = size / s[0];
-        }
+        if (s.rank() < 2 || s.size() == 0) scope_ = vector_scope::tensor; // all of it is one vector
+        if (scope_ == vector_scope::rows) length_ = s[s.rank() - 1];
+        if (scope_ == vector_scope::columns) length_ = s.size() / s[0];
     }
 
-    bool is_settled() const { return !found_.empty(); }
-    partial_type partial() const { return {std::vector<gram>(count_, gram(models_))}; }
+    std::size_t elements_together() const { return scope_ == vector_scope::rows ? length_ : 1; }
+    bool is_settled() const { return scope_ == vector_scope::rows || !found_.empty(); }
 
+    partial_type partial() const {
+        partial_type p{gram(models_)};
+        if (scope_ == vector_scope::columns) p.columns.resize(models_ * (models_ + 1) / 2 * length_);
+        return p;
+    }
     template <std::floating_point F>
     void observe(const block<F>& b, partial_type& p) const {
-        for_each_run(b, [&](std::size_t vector, std::size_t at, std::size_t n) { p.vectors[vector].add(b, at, n); });
+        if (scope_ == vector_scope::tensor) return p.whole.add(b, 0, b.size());
+        for_each_line(b, [&](std::size_t column, std::size_t at, std::size_t n) {
+            std::size_t pair = 0;
+            for (std::size_t i = 0; i < models_; ++i)
+                for (std::size_t j = 0; j <= i; ++j, ++pair) {
+                    double* sums = p.columns.data() + pair * length_ + column;
+                    const F* x = b.values[i].data() + at;
+                    const F* y = b.values[j].data() + at;
+                    for (std::size_t e = 0; e < n; ++e)
+                        sums[e] += static_cast<double>(x[e]) * static_cast<double>(y[e]);
+                }
+        });
     }
     void settle(const partial_type& whole) {
-        for (const gram& g : whole.vectors) {
+        if (scope_ == vector_scope::tensor) {
+            found_ = find_(whole.whole);
+            return;
+        }
+        found_.resize(models_ * length_);
+        for (std::size_t column = 0; column < length_; ++column) {
+            gram g(models_);
+            std::size_t pair = 0;
+            for (std::size_t i = 0; i < models_; ++i)
+                for (std::size_t j = 0; j <= i; ++j, ++pair) g.set(i, j, whole.columns[pair * length_ + column]);
             const std::vector<double> c = find_(g);
-            found_.insert(found_.end(), c.begin(), c.end());
+            for (std::size_t k = 0; k < models_; ++k) found_[k * length_ + column] = c[k];
         }
     }
 
     template <std::floating_point F>
     void combine(const block<F>& b, std::span<double> out) const {
-        for_each_run(b, [&](std::size_t vector, std::size_t at, std::size_t n) {
-            weighted_sum(b, std::span(found_).subspan(vector * models_, models_), at, out.subspan(at, n));
+        if (scope_ == vector_scope::tensor) return weighted_sum(b, found_, 0, out);
+        if (scope_ == vector_scope::rows) {
+            for (std::size_t at = 0; at < out.size(); at += length_) {
+                gram g(models_);
+                g.add(b, at, length_);
+                weighted_sum(b, find_(g), at, out.subspan(at, length_));
+            }
+            return;
+        }
+        std::ranges::fill(out, 0.0);
+        for_each_line(b, [&](std::size_t column, std::size_t at, std::size_t n) {
+            for (std::size_t k = 0; k < models_; ++k) {
+                const double* c = found_.data() + k * length_ + column;
+                const F* x = b.values[k].data() + at;
+                for (std::size_t e = 0; e < n; ++e) out[at + e] += c[e] * static_cast<double>(x[e]);
+            }
         });
     }
 
 private:
-    // see(vector, at, n): elements [at, at + n) of the block belong to one vector.
+    // see(column, at, n): elements [at, at + n) of the block lie side by side, from that column on.
     template <std::floating_point F, class See>
-    void for_each_run(const block<F>& b, const See& see) const {
-        if (count_ == 1) return see(0, 0, b.size());
+    void for_each_line(const block<F>& b, const See& see) const {
         for (std::size_t at = 0; at < b.size();) {
-            const std::size_t position = b.first + at;
-            const std::size_t n = std::min(run_ - position % run_, b.size() - at);
-            see(position / run_ % count_, at, n);
+            const std::size_t column = (b.first + at) % length_;
+            const std::size_t n = std::min(length_ - column, b.size() - at);
+            see(column, at, n);
             at += n;
         }
     }
 
     std::size_t models_;
     coefficients find_;
-    std::size_t count_ = 1; // vectors
-    std::size_t run_ = 1;   // elements of one vector in a row
-    std::vector<double> found_;
+    vector_scope scope_;
+    std::size_t length_ = 0;    // of a row; or how many columns there are
+    std::vector<double> found_; // coefficients per model; of columns, those of one model after the other
 };
 
 } // namespace detail

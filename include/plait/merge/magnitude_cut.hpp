@@ -8,6 +8,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <utility>
 #include <vector>
@@ -35,19 +36,23 @@ struct magnitude_key {
 /// all. Complexity: O(n) per pass, memory for 65536 counts.
 class magnitude_cut {
 public:
-    /// What one pass has seen: how often each digit occurs, or how many equals each block has.
+    /// What one pass has seen: how often each digit occurs, or how many equals each block has. Where there are few
+    /// elements, all their keys.
     struct partial {
         std::vector<std::uint64_t> digits = {};
         std::map<std::size_t, std::size_t> equals = {}; // first element of a block -> how many
+        std::vector<std::pair<std::size_t, std::vector<std::uint64_t>>> keys = {}; // of each block: its first, all keys
 
         partial& operator+=(const partial& later) {
+            keys.insert(keys.end(), later.keys.begin(), later.keys.end());
             for (std::size_t d = 0; d < digits.size(); ++d) digits[d] += later.digits[d];
             equals.insert(later.equals.begin(), later.equals.end());
             return *this;
         }
     };
 
-    magnitude_cut(std::size_t count, std::size_t size, bool is_wide) : key_{is_wide}, needed_(count) {
+    magnitude_cut(std::size_t count, std::size_t size, bool is_wide)
+        : key_{is_wide}, needed_(count), is_small_(size <= few) {
         if (count == 0)
             key_of_last_ = ~std::uint64_t{0}, digits_left_ = 0; // above every magnitude
         else if (count >= size)
@@ -66,11 +71,14 @@ public:
     /// The smallest magnitude that is kept.
     double smallest() const { return key_.magnitude(key_of_last_); }
 
-    partial empty() const { return {std::vector<std::uint64_t>(digits_left_ > 0 ? radix : 0)}; }
+    partial empty() const { return {std::vector<std::uint64_t>(digits_left_ > 0 && !is_small_ ? radix : 0)}; }
 
     template <std::floating_point F>
     void observe(const block<F>& b, std::size_t model, partial& p) const {
-        if (digits_left_ > 0) {
+        if (is_small_) {
+            auto& keys = p.keys.emplace_back(b.first, std::vector<std::uint64_t>()).second;
+            for (const F x : b.values[model]) keys.push_back(key_(static_cast<double>(x)));
+        } else if (digits_left_ > 0) {
             const unsigned shift = shift_of_next();
             for (const F x : b.values[model]) {
                 const std::uint64_t key = key_(static_cast<double>(x));
@@ -82,15 +90,8 @@ public:
     }
 
     void settle(const partial& whole) {
-        if (digits_left_ == 0) {
-            for (const auto& [first, equals] : whole.equals) {
-                block_of_last_ = first;
-                if (equals >= needed_) break;
-                needed_ -= equals;
-            }
-            is_placed_ = true;
-            return;
-        }
+        if (is_small_) return select(whole);
+        if (digits_left_ == 0) return place(whole.equals);
         std::size_t digit = radix;
         std::uint64_t at_digit = 0;
         while (digit-- > 0) {
@@ -122,6 +123,33 @@ public:
 private:
     static constexpr std::size_t radix = 65536;
 
+    static constexpr std::size_t few = 16384; // keys are no more than counts of digits
+
+    // Finds the block in which the equals run out.
+    void place(const std::map<std::size_t, std::size_t>& equals_of_blocks) {
+        for (const auto& [first, equals] : equals_of_blocks) {
+            block_of_last_ = first;
+            if (equals >= needed_) break;
+            needed_ -= equals;
+        }
+        is_placed_ = true;
+    }
+
+    void select(const partial& whole) {
+        std::vector<std::uint64_t> keys;
+        for (const auto& [first, own] : whole.keys) keys.insert(keys.end(), own.begin(), own.end());
+        const auto last = keys.begin() + static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(needed_, keys.size()) - 1);
+        std::ranges::nth_element(keys, last, std::ranges::greater{});
+        key_of_last_ = *last;
+        digits_left_ = 0;
+        needed_ -= static_cast<std::uint64_t>(
+            std::ranges::count_if(keys, [&](std::uint64_t key) { return key > key_of_last_; }));
+        std::map<std::size_t, std::size_t> equals;
+        for (const auto& [first, own] : whole.keys)
+            equals[first] = static_cast<std::size_t>(std::ranges::count(own, key_of_last_));
+        place(equals);
+    }
+
     unsigned shift_of_next() const { return 64 - 16 * (key_.digits() - digits_left_ + 1); }
     // Whether a key has the digits found so far.
     bool is_candidate(std::uint64_t key) const {
@@ -141,6 +169,7 @@ private:
     std::uint64_t needed_;          // how many are still to be found; at last, equals in the last block
     std::size_t block_of_last_ = 0;
     unsigned digits_left_;
+    bool is_small_;
     bool is_placed_ = false;
     bool keeps_equals_ = false; // all of them
 };

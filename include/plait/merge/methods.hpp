@@ -22,6 +22,7 @@
 #include <plait/merge/krum.hpp>
 #include <plait/merge/magmax.hpp>
 #include <plait/merge/model_stock.hpp>
+#include <plait/merge/multi_krum.hpp>
 #include <plait/merge/multislerp.hpp>
 #include <plait/merge/nearswap.hpp>
 #include <plait/merge/nuslerp.hpp>
@@ -33,7 +34,9 @@
 #include <plait/merge/sce.hpp>
 #include <plait/merge/slerp.hpp>
 #include <plait/merge/sparsify.hpp>
+#include <plait/merge/tall_mask.hpp>
 #include <plait/merge/task_arithmetic.hpp>
 #include <plait/merge/ties.hpp>
+#include <plait/merge/ties_over_model.hpp>
 #include <plait/merge/trimmed_mean.hpp>
 #include <plait/merge/tsv.hpp>

@@ -13,7 +13,7 @@ struct ram {
     static constexpr std::string_view name = "ram";
     static constexpr bool needs_deltas = true;
     auto start(const tensor_context& context) const {
-        return composition{above{epsilon}, no_election{}, sum_of{divisor::count}}.start(context);
+        return composition{above_epsilon{epsilon}, no_election{}, sum_of{divisor::count}}.start(context);
     }
 };
 

@@ -7,9 +7,7 @@
 #include <concepts>
 #include <cstddef>
 #include <span>
-#include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace plait {
@@ -85,7 +83,7 @@ struct ramplus {
     };
 
     run start(const tensor_context& context) const {
-        if (!(epsilon >= 0)) throw option_error("epsilon is " + std::to_string(epsilon) + ", expected 0 or more");
+        detail::check_not_negative("epsilon of ramplus", epsilon);
         detail::check_finite("r of ramplus", r);
         detail::check_finite("alpha of ramplus", alpha);
         return {epsilon, r, alpha, context.models};

@@ -22,12 +22,23 @@ inline std::size_t row_length(const shape& s) {
     return s.rank() < 2 || s[0] == 0 ? std::max<std::size_t>(1, s.size()) : std::max<std::size_t>(1, s.size() / s[0]);
 }
 
-/// order[r] is the position of the r-th smallest magnitude of a row, of equal ones the first: a radix sort for floats.
+/// order[r] is the position of the r-th smallest magnitude of a row, of equal ones the first. Unless wide,
+/// magnitudes are compared as floats, by a radix sort.
 class magnitude_order {
 public:
-    std::span<const std::uint32_t> of(std::span<const float> row) {
+    explicit magnitude_order(bool is_wide) : is_wide_(is_wide) {}
+
+    template <std::floating_point F>
+    std::span<const std::uint32_t> of(std::span<const F> row) {
+        return is_wide_ ? compared(row) : by_digits(row);
+    }
+
+private:
+    template <std::floating_point F>
+    std::span<const std::uint32_t> by_digits(std::span<const F> row) {
         keys_.resize(row.size());
-        for (std::size_t e = 0; e < row.size(); ++e) keys_[e] = std::bit_cast<std::uint32_t>(std::fabs(row[e]));
+        for (std::size_t e = 0; e < row.size(); ++e)
+            keys_[e] = std::bit_cast<std::uint32_t>(std::fabs(static_cast<float>(row[e])));
         start(row.size());
         constexpr unsigned bits = 11;
         for (unsigned shift = 0; shift < 32; shift += bits) {
@@ -40,13 +51,13 @@ public:
         }
         return order_;
     }
-    std::span<const std::uint32_t> of(std::span<const double> row) {
+    template <std::floating_point F>
+    std::span<const std::uint32_t> compared(std::span<const F> row) {
         start(row.size());
         std::ranges::stable_sort(order_, {}, [&](std::uint32_t e) { return std::fabs(row[e]); });
         return order_;
     }
 
-private:
     void start(std::size_t n) {
         if (n > std::size_t{~std::uint32_t{0}})
             throw shape_error("a row has " + std::to_string(n) + " elements, expected fewer than 2^32 to rank");
@@ -55,6 +66,7 @@ private:
         std::iota(order_.begin(), order_.end(), 0U);
     }
 
+    bool is_wide_;
     std::vector<std::uint32_t> keys_, order_, other_;
 };
 
@@ -77,6 +89,7 @@ struct rank_bernoulli {
               range_(2 * r.epsilon),
               density_(r.density),
               divides_(r.divide_by_probability),
+              is_wide_(context.is_wide),
               row_(detail::row_length(context.shape)),
               chance_(r.seed, r.keep_mask, context) {}
 
@@ -89,10 +102,10 @@ struct rank_bernoulli {
                     out[e] = density_ > 0 ? static_cast<double>(b.values[model][at + e]) : 0;
                 return;
             }
-            detail::magnitude_order order;
+            detail::magnitude_order order(is_wide_);
             for (std::size_t first = 0; first < out.size(); first += row_) {
                 const auto row = b.values[model].subspan(at + first, row_);
-                const auto ranked = order.of(row);
+                const auto ranked = order.of(std::span<const F>(row));
                 for (std::size_t r = 0; r < row_; ++r) {
                     const std::size_t e = ranked[r];
                     const double rank = row_ > 1 ? static_cast<double>(r) / static_cast<double>(row_ - 1) : 0.5;
@@ -105,13 +118,13 @@ struct rank_bernoulli {
 
     private:
         double lowest_, range_, density_;
-        bool divides_;
+        bool divides_, is_wide_;
         std::size_t row_;
         detail::element_chance chance_;
     };
 
     run start(const tensor_context& context) const {
-        detail::check_share(density, "the density of rank_bernoulli");
+        detail::check_share("the density of rank_bernoulli", density);
         const bool is_sure = density == 0 || density == 1;
         if (!is_sure && !(epsilon >= 0 && density - epsilon > 0 && density + epsilon < 1))
             throw option_error("density - epsilon and density + epsilon are " + std::to_string(density - epsilon)

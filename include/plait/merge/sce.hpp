@@ -1,8 +1,8 @@
 #pragma once
 
+#include <plait/merge/check_options.hpp>
 #include <plait/merge/magnitude_cut.hpp>
 #include <plait/merge/merge_method.hpp>
-#include <plait/merge/sparsify.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -138,7 +138,7 @@ struct sce {
     };
 
     run start(const tensor_context& context) const {
-        detail::check_share(select_topk, "select_topk of sce");
+        detail::check_share("select_topk of sce", select_topk);
         return {select_topk, context};
     }
 };

@@ -17,10 +17,10 @@ struct singular_values {
     matrix vt;             ///< rank x cols
 };
 
-inline singular_values svd(const matrix& a) {
-    const std::size_t rank = std::min(a.rows, a.cols);
-    singular_values result{matrix(a.rows, rank), std::vector<double>(rank), matrix(rank, a.cols)};
-    plait::svd(a.view(), result.u.view(), result.s, result.vt.view());
+inline singular_values svd(matrix_view<const double> a) {
+    const std::size_t rank = std::min(a.rows(), a.cols());
+    singular_values result{matrix(a.rows(), rank), std::vector<double>(rank), matrix(rank, a.cols())};
+    plait::svd(a, result.u.view(), result.s, result.vt.view());
     return result;
 }
 
@@ -46,25 +46,34 @@ public:
 
     /// U S V^T, with U and V the nearest to the directions that are orthonormal.
     matrix whitened_product() const {
-        const std::size_t n = strength_.size();
-        matrix product(rows_, cols_);
-        if (n == 0) return product;
-        const matrix left = nearest_orthonormal(left_, n, rows_);
-        matrix right = nearest_orthonormal(right_, n, cols_);
-        for (std::size_t d = 0; d < n; ++d)
-            for (std::size_t j = 0; j < cols_; ++j) right(d, j) *= strength_[d];
-        multiply_add<double>(op::transposed, left.view(), op::plain, std::as_const(right).view(), product.view());
-        return product;
+        return product(nearest_orthonormal(left_, rows_), nearest_orthonormal(right_, cols_));
     }
 
+    /// The same for directions that are orthonormal: all from one decomposition.
+    matrix product() const { return product(rows_of(left_, rows_), rows_of(right_, cols_)); }
+
 private:
-    // Of n directions as rows: their polar factor.
-    static matrix nearest_orthonormal(const std::vector<double>& directions, std::size_t n, std::size_t length) {
-        matrix rows(n, length);
+    // Directions as rows.
+    matrix rows_of(const std::vector<double>& directions, std::size_t length) const {
+        matrix rows(strength_.size(), length);
         rows.data = directions;
-        const singular_values parts = svd(rows);
-        matrix result(n, length);
+        return rows;
+    }
+
+    // Their polar factor.
+    matrix nearest_orthonormal(const std::vector<double>& directions, std::size_t length) const {
+        const matrix rows = rows_of(directions, length);
+        const singular_values parts = svd(rows.view());
+        matrix result(rows.rows, length);
         multiply_add<double>(op::plain, parts.u.view(), op::plain, parts.vt.view(), result.view());
+        return result;
+    }
+
+    matrix product(const matrix& left, matrix right) const {
+        matrix result(rows_, cols_);
+        for (std::size_t d = 0; d < strength_.size(); ++d)
+            for (std::size_t j = 0; j < cols_; ++j) right(d, j) *= strength_[d];
+        multiply_add<double>(op::transposed, left.view(), op::plain, std::as_const(right).view(), result.view());
         return result;
     }
 

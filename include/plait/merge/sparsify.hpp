@@ -1,6 +1,7 @@
 #pragma once
 
 #include <plait/core/random.hpp>
+#include <plait/merge/check_options.hpp>
 #include <plait/merge/magnitude_cut.hpp>
 #include <plait/merge/merge_method.hpp>
 
@@ -37,15 +38,11 @@ concept sparsifier = std::copy_constructible<S> && requires(const S& s) {
     { s.start(context, s.survey(models)) } -> sparsifier_run;
 }));
 
-/// Decides in the place of chance which elements are kept: (model, tensor, element).
+/// Decides in the place of chance which elements are kept: (model, tensor, element). Called from several threads; not
+/// asked where density is 0 or 1.
 using mask_function = std::function<bool(std::size_t, std::string_view, std::size_t)>;
 
 namespace detail {
-
-inline void check_share(double share, std::string_view what) {
-    if (!(share >= 0 && share <= 1))
-        throw option_error(std::string(what) + " is " + std::to_string(share) + ", expected a share from 0 to 1");
-}
 
 /// floor(density n), and one where that is none: a small tensor is not dropped whole.
 inline std::size_t kept_of(double density, std::size_t n) {
@@ -152,7 +149,7 @@ struct top_k_by_magnitude {
     double density = 1;
 
     detail::cuts_run start(const tensor_context& context) const {
-        detail::check_share(density, "the density of top_k_by_magnitude");
+        detail::check_share("the density of top_k_by_magnitude", density);
         return {context, detail::kept_of(density, context.shape.size()), 0};
     }
 };
@@ -172,7 +169,7 @@ struct top_k_over_model {
     };
 
     detail::cuts_run survey(const model_context& models) const {
-        detail::check_share(density, "the density of top_k_over_model");
+        detail::check_share("the density of top_k_over_model", density);
         return {models, detail::kept_of(density, models.elements), 0};
     }
     run start(const tensor_context& context, const detail::cuts_run& all) const { return {all, context.offset}; }
@@ -185,8 +182,8 @@ struct magnitude_band {
     double gamma = 0;
 
     detail::cuts_run start(const tensor_context& context) const {
-        detail::check_share(density, "the density of magnitude_band");
-        detail::check_share(gamma, "the gamma of magnitude_band");
+        detail::check_share("the density of magnitude_band", density);
+        detail::check_share("the gamma of magnitude_band", gamma);
         const std::size_t n = context.shape.size();
         const std::size_t kept = detail::kept_of(density, n);
         const auto above = static_cast<std::size_t>(gamma * static_cast<double>(n));
@@ -195,7 +192,7 @@ struct magnitude_band {
 };
 
 /// Keeps elements whose magnitude is more than `epsilon`.
-struct above {
+struct above_epsilon {
     double epsilon = 1e-5;
     static constexpr double density = 1; // what is dropped was to be nothing
 
@@ -210,7 +207,7 @@ struct above {
         }
     };
     run start(const tensor_context&) const {
-        if (!(epsilon >= 0)) throw option_error("epsilon is " + std::to_string(epsilon) + ", expected 0 or more");
+        detail::check_not_negative("epsilon of above_epsilon", epsilon);
         return {epsilon};
     }
 };
@@ -240,7 +237,7 @@ struct bernoulli {
     };
 
     run start(const tensor_context& context) const {
-        detail::check_share(density, "the density of bernoulli");
+        detail::check_share("the density of bernoulli", density);
         return {*this, context};
     }
 };

@@ -13,8 +13,8 @@
 namespace plait {
 
 /// Per element the mean of what is left when the floor(beta N) smallest and as many largest are dropped. A minority of
-/// careless or hostile contributors of that size cannot move it far. Contributions that are not finite, or copies of
-/// another, are refused.   Source: Yin et al. 2018.
+/// careless or hostile contributors of that size cannot move it far. Throws value_error that names a
+/// contribution with NaN or infinity, or a copy of another.   Source: Yin et al. 2018.
 struct trimmed_mean {
     double beta = 0.1; ///< below .5
 

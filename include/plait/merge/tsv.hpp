@@ -2,17 +2,22 @@
 
 #include <plait/merge/check_options.hpp>
 #include <plait/merge/singular_space.hpp>
+#include <plait/merge/whole_matrix.hpp>
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
 namespace plait {
 
 /// Of every task vector the strongest rank / N singular directions, all of them made orthogonal to each other, so that
-/// tasks do not interfere. Tensors other than matrices get the mean.
-/// Source: Gargiulo et al. 2025 (TSV-Merge).   Complexity: one singular value decomposition per matrix and model.
+/// tasks do not interfere. Tensors other than matrices, and matrices of a lower rank than
+/// there are models, get the mean.
+/// Source: Gargiulo et al. 2025 (TSV-Merge).   Complexity: per matrix one singular value decomposition per model, and
+/// two more.
 struct tsv {
     double lambda = 1;
 
@@ -22,10 +27,12 @@ struct tsv {
 
     detail::whole_matrix start(const tensor_context& context) const {
         detail::check_finite("lambda of tsv", lambda);
-        return {context, lambda, [](const std::vector<detail::matrix>& tasks) {
-                    detail::singular_space space(tasks[0].rows, tasks[0].cols);
-                    const std::size_t own = std::min(tasks[0].rows, tasks[0].cols) / tasks.size();
-                    for (const detail::matrix& task : tasks) space.append(detail::svd(task), own);
+        return {context, std::vector<double>(context.models, 1), lambda,
+                [](std::span<const matrix_view<const double>> tasks) -> std::optional<detail::matrix> {
+                    const std::size_t own = std::min(tasks[0].rows(), tasks[0].cols()) / tasks.size();
+                    if (own == 0) return {};
+                    detail::singular_space space(tasks[0].rows(), tasks[0].cols());
+                    for (const auto& task : tasks) space.append(detail::svd(task), own);
                     return space.whitened_product();
                 }};
     }
