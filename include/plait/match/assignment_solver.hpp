@@ -147,7 +147,7 @@ private:
         bid(state_, rows, 0.0, 2 * state_.rows());
         dense_paths<T> paths(state_);
         for (const auto i : state_.free_rows()) paths.augment(i);
-        for (std::size_t i = 0; i < state_.rows(); ++i) lists_.raise_bound(i, rows.least(i));
+        for (std::size_t i = 0; i < state_.rows(); ++i) lists_.raise_bound(i, state_.least_reduced(i));
         scans_ += rows.scans() + paths.scans();
     }
 

@@ -105,7 +105,7 @@ public:
         for (std::size_t j = filter_.whole(); j < row.size(); ++j) seen.add(row[j]);
         largest = seen.largest();
         const T threshold = rounded_up<T>(limit);
-        if (filter_.is_crowded(threshold)) return std::min(limit, smallest_reduced(i)); // many ties
+        if (filter_.is_crowded(threshold)) return std::min(limit, state_.least_reduced(i)); // many ties
         double found = limit;
         for (index j : filter_.up_to(threshold)) found = std::min(found, state_.reduced(j, row[j]));
         return found;
@@ -127,30 +127,6 @@ private:
         std::size_t size = 0;
         double bound = -infinity;
     };
-
-    double smallest_reduced(std::size_t i) const {
-        const T* costs = state_.cost().row(i).data();
-        const double* prices = state_.prices();
-        const std::size_t n = state_.cols();
-        return with_widest_vectors([&]() PLAIT_ALWAYS_INLINE {
-            pack<double> least[4]; // which do not wait for each other
-            for (auto& l : least) fill(l, infinity);
-            std::size_t j = 0;
-            for (; j + 4 * lanes<double> <= n; j += 4 * lanes<double>)
-                for (std::size_t k = 0; k < 4; ++k) {
-                    pack<double> x;
-                    pack<double> price;
-                    load_doubles<T>(x, costs + j + k * lanes<double>);
-                    load(price, prices + j + k * lanes<double>);
-                    minimize<double>(least[k], x - price);
-                }
-            double smallest = infinity;
-            for (const auto& l : least)
-                for (std::size_t lane = 0; lane < lanes<double>; ++lane) smallest = std::min(smallest, l[lane]);
-            for (; j < n; ++j) smallest = std::min(smallest, state_.reduced(j, costs[j]));
-            return smallest;
-        });
-    }
 
     two_best<T> listed(std::size_t i) const {
         two_best<T> b;

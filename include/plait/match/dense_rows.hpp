@@ -27,29 +27,6 @@ public:
         return with_widest_vectors([&]() PLAIT_ALWAYS_INLINE { return best_of(i); });
     }
 
-    /// The smallest reduced cost of a row.
-    double least(std::size_t i) const {
-        constexpr std::size_t width = lanes<double>;
-        const std::size_t n = state_.cols();
-        const T* c = state_.cost().row(i).data();
-        const double* v = state_.prices();
-        pack<double> smallest;
-        fill(smallest, std::numeric_limits<double>::infinity());
-        std::size_t j = 0;
-        for (; j + width <= n; j += width) {
-            pack<double> x;
-            pack<double> price;
-            load_doubles(x, c + j);
-            load(price, v + j);
-            x -= price;
-            minimize<double>(smallest, x);
-        }
-        double found = std::numeric_limits<double>::infinity();
-        for (std::size_t k = 0; k < width; ++k) found = std::min(found, smallest[k]);
-        for (; j < n; ++j) found = std::min(found, state_.reduced(j, c[j]));
-        return found;
-    }
-
 private:
     PLAIT_ALWAYS_INLINE two_best<T> best_of(std::size_t i) {
         constexpr std::size_t width = lanes<double>;

@@ -56,10 +56,14 @@ private:
         const bool tall = cost.rows() > cost.cols();
         try {
             if (!tall) return solve_wide(cost, previous);
-            bool finite = true;
-            for (std::size_t i = 0; i < cost.rows(); ++i)
-                finite = finite && std::isfinite(detail::largest_magnitude<T>(cost.row(i)));
-            if (!finite) detail::check_costs(cost); // before rows and columns change their names
+            for (std::size_t i = 0; i < cost.rows(); ++i) {
+                // A faulty cost is named before rows and columns change places.
+                const auto largest = static_cast<double>(detail::largest_magnitude<T>(cost.row(i)));
+                if (!(largest <= detail::largest_cost(cost.rows(), cost.cols()))) {
+                    detail::check_costs(cost);
+                    break;
+                }
+            }
             const auto copy = transposed(cost);
             const matrix_view<const T> wide(copy.get(), cost.cols(), cost.rows());
             if (!previous) return transposed(solve_wide(wide, nullptr));

@@ -38,11 +38,16 @@ concept warm_matcher = matcher<M> && requires(const M& m, matrix_view<const floa
 
 namespace detail {
 
+/// Of larger ones sums may overflow a double.
+inline double largest_cost(std::size_t rows, std::size_t cols) {
+    return std::numeric_limits<double>::max() / 4 / static_cast<double>(rows + cols + 1);
+}
+
 /// Throws value_error on NaN, on minus infinity, and on finite costs so large that their sums may overflow a double.
 /// Plus infinity forbids a pair. Returns the largest finite magnitude.
 template <std::floating_point T>
 T check_costs(matrix_view<const T> cost) {
-    const double largest = std::numeric_limits<double>::max() / 4 / static_cast<double>(cost.rows() + cost.cols() + 1);
+    const double largest = largest_cost(cost.rows(), cost.cols());
     T found = 0;
     for (std::size_t i = 0; i < cost.rows(); ++i) {
         for (std::size_t j = 0; j < cost.cols(); ++j) {

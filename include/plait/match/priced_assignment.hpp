@@ -1,5 +1,7 @@
 #pragma once
 
+#include <plait/core/instruction_set.hpp>
+#include <plait/core/simd.hpp>
 #include <plait/match/matcher.hpp>
 
 #include <algorithm>
@@ -65,6 +67,31 @@ public:
     }
 
     double reduced(std::size_t j, T cost) const { return static_cast<double>(cost) - prices_[j]; }
+
+    /// The smallest reduced cost of a row. Looks at all of it.
+    double least_reduced(std::size_t i) const {
+        const T* costs = cost_.row(i).data();
+        const double* prices = prices_.data();
+        const std::size_t n = cols();
+        return with_widest_vectors([&]() PLAIT_ALWAYS_INLINE {
+            pack<double> least[4]; // which do not wait for each other
+            for (auto& l : least) fill(l, std::numeric_limits<double>::infinity());
+            std::size_t j = 0;
+            for (; j + 4 * lanes<double> <= n; j += 4 * lanes<double>)
+                for (std::size_t k = 0; k < 4; ++k) {
+                    pack<double> x;
+                    pack<double> price;
+                    load_doubles<T>(x, costs + j + k * lanes<double>);
+                    load(price, prices + j + k * lanes<double>);
+                    minimize<double>(least[k], x - price);
+                }
+            double smallest = std::numeric_limits<double>::infinity();
+            for (const auto& l : least)
+                for (std::size_t lane = 0; lane < lanes<double>; ++lane) smallest = std::min(smallest, l[lane]);
+            for (; j < n; ++j) smallest = std::min(smallest, reduced(j, costs[j]));
+            return smallest;
+        });
+    }
 
     /// The reduced cost of a matched row.
     double dual(std::size_t i) const { return matched_cost_[i] - prices_[column_of_[i]]; }

@@ -68,7 +68,8 @@ private:
             sum += m;
         }
         if (count > 0 && !(sum > 0 && std::isfinite(sum)))
-            throw option_error("the " + side + " masses sum to " + std::to_string(sum) + ", expected more than 0");
+            throw option_error("the " + side + " masses sum to " + std::to_string(sum)
+                               + ", expected a finite number above 0");
         std::vector<double> shares(given.begin(), given.end());
         for (double& m : shares) m /= sum;
         return shares;
@@ -93,6 +94,8 @@ private:
         if (columns.empty()) columns.assign(m, 1 / static_cast<double>(m));
         check_ways(cost, rows, columns);
 
+        if (scale > 1e280)
+            throw value_error("a cost has magnitude " + std::to_string(scale) + ", expected at most 1e280");
         // Beyond these limits the plan does not change any more: only the nearest pairs, or all alike.
         const double r = std::clamp(regularization * spread(cost, scale), std::numeric_limits<double>::min(), 1e290);
         std::vector<double> row_potentials(n);

@@ -40,7 +40,12 @@ inline std::vector<double> weights_or_ones(std::string_view method, const std::v
     if (weights.size() != models)
         throw option_error(std::string(method) + " has " + std::to_string(weights.size()) + " weights for "
                            + std::to_string(models) + " models, expected one per model");
-    for (const double w : weights) check_finite("a weight of " + std::string(method), w);
+    double sum = 0;
+    for (const double w : weights) {
+        check_finite("a weight of " + std::string(method), w);
+        sum += std::fabs(w);
+    }
+    check_finite("the sum of the weights of " + std::string(method), sum);
     return weights;
 }
 

@@ -195,6 +195,7 @@ public:
             const double density = method.sparsify_.density;
             const bool divides = method.options_.rescale == rescaling::by_density && density > 0;
             scales_.assign(context.models, divides ? 1 / density : 1);
+            detail::check_finite("1 / density", scales_[0]);
         }
 
         bool is_settled() const { return is_sparse() && is_scaled_; }

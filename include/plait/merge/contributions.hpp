@@ -28,6 +28,7 @@ public:
         std::vector<double> squares;
         std::vector<std::uint64_t> hashes; // two per model
         std::vector<bool> finite;
+        bool is_base_finite = true;
 
         partial_type& operator+=(const partial_type& later) {
             for (std::size_t k = 0; k < squares.size(); ++k) {
@@ -35,11 +36,13 @@ public:
                 finite[k] = finite[k] && later.finite[k];
             }
             for (std::size_t h = 0; h < hashes.size(); ++h) hashes[h] += later.hashes[h];
+            is_base_finite = is_base_finite && later.is_base_finite;
             return *this;
         }
     };
 
-    explicit contributions(const model_context& context) : models_(context.models) {}
+    explicit contributions(const model_context& context)
+        : models_(context.models), norms_(models_), is_settled_(context.elements == 0) {}
 
     bool is_settled() const { return is_settled_; }
     partial_type partial() const {
@@ -48,6 +51,7 @@ public:
     }
     template <std::floating_point F>
     void observe(const block<F>& b, partial_type& p) const {
+        p.is_base_finite = p.is_base_finite && std::ranges::all_of(b.base, [](F x) { return std::isfinite(x); });
         for (std::size_t k = 0; k < models_; ++k) {
             double sum = 0;
             std::uint64_t hash = 0;
@@ -69,13 +73,19 @@ public:
         }
     }
     void settle(const partial_type& whole) {
+        if (!whole.is_base_finite)
+            throw value_error("the base has NaN or infinity among its weights, expected finite numbers");
         using entry = std::pair<std::pair<std::uint64_t, std::uint64_t>, std::size_t>;
         std::vector<entry> seen;
         for (std::size_t k = 0; k < models_; ++k) {
             if (!whole.finite[k])
                 throw value_error("the model has NaN or infinity among its weights, expected finite numbers",
                                   {.model = k});
-            norms_.push_back(std::sqrt(whole.squares[k]));
+            norms_[k] = std::sqrt(whole.squares[k]);
+            if (!(norms_[k] < 1e150))
+                throw value_error("the norm of the model's weights is " + std::to_string(norms_[k])
+                                      + ", expected less than 1e150, so that distances are finite",
+                                  {.model = k});
             seen.push_back({{whole.hashes[2 * k], whole.hashes[2 * k + 1]}, k});
         }
         std::ranges::sort(seen);
@@ -90,7 +100,7 @@ public:
 private:
     std::size_t models_;
     std::vector<double> norms_;
-    bool is_settled_ = false;
+    bool is_settled_;
 };
 
 /// The squared distances between contributions, over all merged tensors, summed in double from differences. Refuses

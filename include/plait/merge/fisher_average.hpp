@@ -79,11 +79,16 @@ struct fisher_average {
             }
         }
         void settle(const partial_type& whole) {
-            double sum = 0;
-            for (std::size_t k = 0; k < weights_.size(); ++k)
-                sum += weights_[k] /= std::sqrt(whole.squares[k]) + std::max(smoothing_, 1e-300);
-            for (double& w : weights_) w /= sum;
             is_settled_ = true;
+            std::vector<double> scaled = weights_;
+            double sum = 0;
+            for (std::size_t k = 0; k < scaled.size(); ++k) {
+                const double norm = std::sqrt(whole.squares[k]) + smoothing_;
+                sum += scaled[k] = norm > 0 ? scaled[k] / norm : 0; // a model without information has no say
+            }
+            if (!(sum > 0)) return;
+            for (double& w : scaled) w /= sum;
+            weights_ = std::move(scaled);
         }
 
         template <std::floating_point F>
@@ -109,6 +114,9 @@ struct fisher_average {
                 }
                 weight += weights_[k];
             }
+            if (!std::ranges::all_of(total, [](double t) { return std::isfinite(t); }))
+                throw value_error("Fisher entries are so large that their sum is infinite, expected smaller ones",
+                                  {.tensor = tensor_});
             for (std::size_t e = 0; e < out.size(); ++e) out[e] = total[e] > 0 ? out[e] / total[e] : plain[e] / weight;
         }
 

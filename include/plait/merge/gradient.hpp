@@ -15,9 +15,13 @@ namespace plait {
 struct gradient {
     std::vector<double> values;
 
-    /// `depth` from 0, the first value, to 1, the last. Throws option_error outside, and without values.
+    /// `depth` from 0, the first value, to 1, the last. Throws option_error outside, and on values that are none or
+    /// not finite.
     double operator()(double depth) const {
         if (values.empty()) throw option_error("a gradient has no values, expected 1 or more");
+        for (const double v : values)
+            if (!std::isfinite(v))
+                throw option_error("a value of a gradient is " + std::to_string(v) + ", expected a finite number");
         if (!(depth >= 0 && depth <= 1))
             throw option_error("the depth of a gradient is " + std::to_string(depth) + ", expected 0 to 1");
         const double at = depth * static_cast<double>(values.size() - 1);

@@ -38,7 +38,7 @@ private:
         if (kept.empty()) return mean;
         const double share = 1 / static_cast<double>(kept.size());
         for (const std::size_t i : kept) mean[i] = share / g.norm(i);
-        if (const double length = g.norm(mean); length > tolerance)
+        if (const double length = g.norm(mean); length > std::max(tolerance, 1e-7))
             for (double& m : mean) m /= length;
         else
             mean.assign(n, 0), mean[kept[0]] = 1 / g.norm(kept[0]);
@@ -47,13 +47,14 @@ private:
             for (const std::size_t i : kept) {
                 const double cosine = std::min(1.0, std::max(-1.0, g.product(mean, i) / g.norm(i)));
                 const double angle = std::acos(cosine);
-                if (angle < tolerance || std::sin(angle) == 0) continue;
+                // Opposite to the mean, all ways towards it are as short: it does not pull.
+                if (angle < tolerance || angle == 0 || cosine < -1 + 1e-10) continue;
                 const double factor = share * angle / std::sin(angle);
                 step[i] += factor / g.norm(i);
                 for (std::size_t j = 0; j < n; ++j) step[j] -= factor * cosine * mean[j];
             }
             const double length = g.norm(step);
-            if (!(length >= tolerance)) break;
+            if (!(length > tolerance)) break;
             for (std::size_t j = 0; j < n; ++j)
                 mean[j] = std::cos(length) * mean[j] + std::sin(length) * step[j] / length;
             const double drift = g.norm(mean);

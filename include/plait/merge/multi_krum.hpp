@@ -31,10 +31,9 @@ inline std::vector<double> krum_scores(const contribution_distances& d, std::spa
 }
 
 inline void check_minority(std::string_view method, std::size_t f, std::size_t models, std::size_t factor) {
-    if (f > models || models < factor * f + 3)
-        throw option_error(std::string(method) + " is given " + std::to_string(models)
-                           + " models and f = " + std::to_string(f) + ", expected at least " + std::to_string(factor)
-                           + " f + 3 = " + std::to_string(factor * f + 3) + " models");
+    if (models < 3 || f > (models - 3) / factor)
+        throw option_error(std::string(method) + " is given " + std::to_string(models) + " models and f = "
+                           + std::to_string(f) + ", expected at least " + std::to_string(factor) + " f + 3 models");
 }
 
 } // namespace detail

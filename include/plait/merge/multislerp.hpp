@@ -41,7 +41,7 @@ private:
             norm += w[i] * g.norm(i);
         }
         const double length = g.norm(mean);
-        if (!(length > 1e-12)) {
+        if (length <= 1e-12) {
             if (n == 2 || norm == 0) return w;
             throw value_error("the weighted directions of the models cancel, expected a mean direction",
                               {.tensor = tensor});

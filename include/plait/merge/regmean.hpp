@@ -108,6 +108,10 @@ private:
             for (std::size_t e = 0; e < sum.data.size(); ++e) sum.data[e] += gram.data[e];
             multiply_add<double>(op::plain, models[k], op::plain, std::as_const(gram).view(), result.view());
         }
+        if (!std::ranges::all_of(sum.data, [](double x) { return std::isfinite(x); }))
+            throw value_error(
+                "the Gram matrices have NaN or infinity, or entries whose sum is too large, expected finite ones",
+                {.tensor = tensor});
         // With a diagonal of ones the sizes of the inputs do not matter.
         std::vector<double> scale(inputs, 1);
         for (std::size_t j = 0; j < inputs; ++j) {

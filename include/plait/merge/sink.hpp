@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstring>
 #include <iterator>
-#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -94,14 +93,17 @@ public:
             check_target(target, view.type());
             targets_.push_back(target.view);
         }
-        std::map<const std::byte*, std::size_t> at; // targets by address
-        for (std::size_t i : by_name) {
-            if (tensors_[i].view.size() == 0) continue;
-            const auto [other, is_new] = at.emplace(tensors_[i].view.bytes(), i);
-            if (!is_new)
-                fault(tensors_[i].name, "the output begins at the memory of tensor "
-                                            + in_quotes(tensors_[other->second].name) + ", expected memory of its own");
-        }
+        // Views with strides may lie between each other; dense ones must lie apart.
+        std::vector<std::pair<byte_range, std::size_t>> ranges;
+        for (std::size_t i : by_name)
+            if (const auto& view = tensors_[i].view; view.size() > 0 && view.is_row_major())
+                ranges.emplace_back(byte_range(view), i);
+        std::ranges::stable_sort(ranges, {}, [](const auto& r) { return r.first.begin; });
+        for (std::size_t r = 1; r < ranges.size(); ++r)
+            if (ranges[r].first.begin < ranges[r - 1].first.end)
+                fault(tensors_[ranges[r].second].name, "the output shares memory with tensor "
+                                                           + in_quotes(tensors_[ranges[r - 1].second].name)
+                                                           + ", expected memory of its own");
         for (std::size_t i = 0; i < used.size(); ++i)
             if (!used[i]) fault(tensors_[i].name, "the output has this tensor, but the models do not");
         if (!faults.empty()) throw shape_error(faults);
