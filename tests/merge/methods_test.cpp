@@ -3,10 +3,14 @@
 
 #include "support/catch.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <functional>
 #include <limits>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -201,4 +205,160 @@ TEST_CASE("emr gives every task its signs and its size back") {
     CHECK(first[0] == 0);
     CHECK(first[1] == Catch::Approx(-2 * 2.6));
     CHECK(numbers(fuse(tuned, task_vectors{base} | emr{.task = 2})) == std::vector<double>(4));
+}
+
+TEST_CASE("opposite directions have no mean between them: karcher keeps the first") {
+    CHECK(numbers(fuse(points({{-.7}, {.1}}), karcher{}))[0] == Catch::Approx(-.4));
+    CHECK(numbers(fuse(points({{.7}, {-.7}}), karcher{}))[0] == Catch::Approx(.7));
+    CHECK(numbers(fuse(points({{-.9}, {.6}, {.5}}), karcher{}))[0] == Catch::Approx(2. / 3));
+    CHECK(numbers(fuse(points({{2, 1}, {2, 1}}), karcher{.tolerance = 0}))[0] == Catch::Approx(2));
+    CHECK_THROWS_AS(fuse(points({{1}, {2}}), karcher{.tolerance = -1}), option_error);
+}
+
+TEST_CASE("vectors may be rows or columns") {
+    const auto square = [](std::vector<double> x) {
+        model m;
+        std::memcpy(m.add("w", dtype::f64, shape(2, 2)).bytes(), x.data(), 4 * sizeof(double));
+        return m;
+    };
+    const model a = square({1, 0, 0, 3});
+    const model b = square({0, 1, 3, 0});
+    const double arc = std::sqrt(.5);
+    const auto rows = numbers(fuse({a, b}, nuslerp{.scope = vector_scope::rows}));
+    const std::vector<double> expected{arc, arc, 3 * arc, 3 * arc};
+    for (std::size_t i = 0; i < 4; ++i) CHECK(rows[i] == Catch::Approx(expected[i]));
+    const auto columns =
+        numbers(fuse({square({1, 0, 0, 3}), square({0, 3, 1, 0})}, nuslerp{.scope = vector_scope::columns}));
+    const std::vector<double> turned{arc, 3 * arc, arc, 3 * arc};
+    for (std::size_t i = 0; i < 4; ++i) CHECK(columns[i] == Catch::Approx(turned[i]));
+}
+
+TEST_CASE("buffers stay as they are when a value is refused") {
+    std::vector<model> models;
+    std::vector<model_view> fishers;
+    for (const double x : {1.0, 3.0}) {
+        model m;
+        model f;
+        for (const std::string name : {"a", "b"}) {
+            std::memcpy(m.add(name, dtype::f64, shape(1)).bytes(), &x, sizeof x);
+            const double entry = name == "b" ? -1 : 1;
+            std::memcpy(f.add(name, dtype::f64, shape(1)).bytes(), &entry, sizeof entry);
+        }
+        models.push_back(m);
+        fishers.emplace_back(std::move(f));
+    }
+    double a[] = {7};
+    double b[] = {7};
+    mutable_model_view live{{"a", tensor_view{a, {1}}}, {"b", tensor_view{b, {1}}}};
+    CHECK_THROWS_AS(fuse_into(live, models, fisher_average{.fishers = fishers}), value_error);
+    CHECK(a[0] == 7);
+    CHECK(b[0] == 7);
+}
+
+TEST_CASE("any method can be given a choice for counters") {
+    std::vector<model> models = points({{1}, {3}});
+    for (std::size_t k = 0; k < 2; ++k) {
+        const std::int64_t n = 10 + static_cast<std::int64_t>(k);
+        std::memcpy(models[k].add("num_batches_tracked", dtype::i64, shape(1)).bytes(), &n, sizeof n);
+    }
+    const model base = models[0];
+    CHECK_THROWS_WITH(fuse(models, task_vectors{base} | ties{}),
+                      Catch::Contains("with_integers(integer_policy::take_first, ties{...})"));
+    const model m = fuse(models, task_vectors{base} | with_integers(integer_policy::take_first, ties{.density = 1}));
+    CHECK(numbers(m)[0] == 3);
+    CHECK_THROWS_AS(greedy_soup(models, [](const model_view&) -> double { throw 1; }), dtype_error);
+}
+
+TEST_CASE("a rule for no tensor is refused") {
+    CHECK_THROWS_WITH(fuse(points({{1}, {2}}), by_name(on("v", average{}), on("*", average{}))),
+                      Catch::Contains("\"v\""));
+    CHECK_THROWS_AS(on_layers("*.{l}.w", 2, [](double) { return average{}; }), option_error);
+}
+
+TEST_CASE("a Gram matrix of no layer is refused, an input without data gets the mean") {
+    const auto matrix = [](const std::string& name, std::vector<double> x) {
+        model m;
+        std::memcpy(m.add(name, dtype::f64, shape(x.size() / 2, 2)).bytes(), x.data(), x.size() * sizeof(double));
+        return m;
+    };
+    const std::vector<model> models{matrix("l.weight", {1, 2}), matrix("l.weight", {3, 6})};
+    const std::vector<model_view> stray{matrix("k", {1, 0, 0, 1}), matrix("k", {1, 0, 0, 1})};
+    CHECK_THROWS_AS(fuse(models, regmean{.grams = stray}), option_error);
+    const std::vector<model_view> dead{matrix("l", {1, 0, 0, 0}), matrix("l", {3, 0, 0, 0})};
+    const model m = fuse(models, regmean{.grams = dead});
+    double x[2];
+    gathered_view(m.at("l.weight")).read(0, 2, x);
+    CHECK(x[0] == Catch::Approx((1. + 9) / 4));
+    CHECK(x[1] == Catch::Approx(4));
+}
+
+TEST_CASE("exactly the largest magnitudes are kept, the first of equal ones, in small and in large tensors") {
+    for (const std::size_t n : {1, 5, 4096, 16384, 16385, 100000}) {
+        for (const int kinds : {2, 1000000}) { // of magnitudes
+            counter_random draw(n);
+            std::vector<double> x(n);
+            for (double& v : x)
+                v = (draw.below(2) ? 1 : -1) * (1.0 + static_cast<double>(draw.below(static_cast<std::size_t>(kinds))));
+            std::vector<std::size_t> order(n);
+            std::iota(order.begin(), order.end(), std::size_t{0});
+            std::ranges::stable_sort(order, std::ranges::greater{}, [&](std::size_t i) { return std::fabs(x[i]); });
+            std::vector<double> expected(n);
+            for (std::size_t r = 0; r < std::max<std::size_t>(1, n / 3); ++r) expected[order[r]] = x[order[r]];
+            const auto kept = numbers(fuse(
+                points({x}), composition{top_k_by_magnitude{n < 3 ? .5 : 1. / 3 + 1e-9}, no_election{}, sum_of{}}));
+            CHECK(kept == expected);
+        }
+    }
+}
+
+namespace {
+
+// Two tensors of several tasks, in either order.
+model large(std::uint64_t seed, bool turned) {
+    model m;
+    const auto put = [&](const std::string& name, std::uint64_t key) {
+        const auto view = m.add(name, dtype::f32, shape(std::size_t{1100000}));
+        counter_random draw(key);
+        auto* x = reinterpret_cast<float*>(view.bytes());
+        for (std::size_t i = 0; i < 1100000; ++i) x[i] = static_cast<float>(draw.uniform() - .5);
+    };
+    if (turned) put("b", 2 * seed + 1);
+    put("a", 2 * seed);
+    if (!turned) put("b", 2 * seed + 1);
+    return m;
+}
+
+template <class Policy>
+void check_same_bytes(const std::vector<model>& models, const std::vector<model>& turned, const Policy& policy,
+                      const Policy& turned_policy) {
+    const model one = fuse(models, policy);
+    const auto same = [&](const model& other) {
+        for (const auto& t : one.tensors())
+            if (std::memcmp(t.view.bytes(), other.at(t.name).bytes(), t.view.size_bytes()) != 0) return false;
+        return true;
+    };
+    CHECK(same(fuse(models, policy, {.threads = 2})));
+    CHECK(same(fuse(turned, turned_policy, {.threads = 4})));
+}
+
+} // namespace
+
+TEST_CASE("every method writes the same bytes whatever the threads and the order of tensors") {
+    std::vector<model> models;
+    std::vector<model> turned;
+    for (std::uint64_t k = 1; k <= 3; ++k) {
+        models.push_back(large(k, false));
+        turned.push_back(large(k, true));
+    }
+    const model base = large(0, false);
+    const model turned_base = large(0, true);
+    const auto absolute = [&](const auto&... method) { (check_same_bytes(models, turned, method, method), ...); };
+    const auto deltas = [&](const auto&... method) {
+        (check_same_bytes(models, turned, task_vectors{base} | method, task_vectors{turned_base} | method), ...);
+    };
+    absolute(average{.weights = {1, 2, 3}}, multislerp{}, karcher{}, coordinate_median{}, trimmed_mean{}, krum{},
+             multi_krum{.m = 2}, bulyan{}, geometric_median{});
+    deltas(task_arithmetic{}, ties{}, ties_over_model{}, dare{}, dare_ties{}, della{}, breadcrumbs{}, model_stock{},
+           sce{.select_topk = .5}, magmax{}, ram{}, ramplus{}, consensus{}, tall_mask{}, emr{.task = 1}, clipped_mean{},
+           by_name(on("a", ties_over_model{}), on("*", dare{})));
 }

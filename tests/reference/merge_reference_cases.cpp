@@ -16,6 +16,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -88,6 +89,17 @@ std::vector<model> models_of(const json& j) {
         result.emplace_back();
         add(result.back(), tensor_name, j, 1, row);
     }
+    return result;
+}
+
+/// {"name": [tensor of model 0, of model 1, ...]}
+std::vector<model> models_by_name(const json& j) {
+    std::vector<model> result;
+    for (const auto& [name, tensors] : j.items())
+        for (std::size_t k = 0; k < tensors.size(); ++k) {
+            if (result.size() <= k) result.emplace_back();
+            add(result[k], name, tensors[k]);
+        }
     return result;
 }
 
@@ -348,6 +360,92 @@ const std::map<std::string, std::function<model(const json& inputs, const json& 
              return merge_vectors(in.at("deltas"),
                                   composition{trim, elect_by_count{}, sum_of{divisor::count}, options});
          }},
+        {"fisher",
+         [](const json& in, const json& p) {
+             std::vector<model_view> fishers;
+             for (model& f : models_of(in.at("fishers"))) fishers.emplace_back(std::move(f));
+             return fuse(models_by_name(in.at("params")),
+                         fisher_average{.fishers = fishers,
+                                        .weights = p.at("coeffs").get<std::vector<double>>(),
+                                        .floor = 0,
+                                        .smoothing = p.at("fisher_smooth"),
+                                        .normalize = p.at("fisher_normalize") == "param"});
+         }},
+        {"regmean",
+         [](const json& in, const json& p) {
+             double off_diagonal = 1;
+             if (p.contains("reduce_nondiag") && !p.at("reduce_nondiag").is_null())
+                 off_diagonal = p.at("reduce_nondiag");
+             if (p.value("diag", false)) off_diagonal = 0;
+             std::vector<model_view> grams;
+             for (model& g : models_of(in.at("grams"))) grams.emplace_back(std::move(g));
+             return fuse(models_by_name(in.at("params")), regmean{.grams = grams, .off_diagonal = off_diagonal});
+         }},
+        {"tall_mask",
+         [](const json& in, const json& p) {
+             const std::vector<model> tuned = models_of(in.at("finetuned"));
+             const model base = model_of(in.at("base"));
+             std::vector<double> mask;
+             for (std::size_t k = 0; k < tuned.size(); ++k) {
+                 const model own = fuse(tuned, task_vectors{base} | tall_mask{.task = k, .threshold = p.at("lambda")});
+                 const std::vector<double> x = numbers_of(own, tensor_name);
+                 const std::vector<double> x0 = numbers_of(base, tensor_name);
+                 for (std::size_t e = 0; e < x.size(); ++e) mask.push_back(x[e] != x0[e]);
+             }
+             return model_of(
+                 {{"dtype", "float32"}, {"shape", {tuned.size(), mask.size() / tuned.size()}}, {"data", mask}});
+         }},
+        {"emr",
+         [](const json& in, const json&) {
+             const std::vector<model> tuned = models_of(in.at("task_vectors"));
+             const model base = zeros_like(tuned.at(0));
+             model result;
+             const std::vector<double> unified = numbers_of(fuse(tuned, task_vectors{base} | emr{}), tensor_name);
+             const auto put = [&](const std::string& name, const std::vector<double>& x) {
+                 add(result, name, {{"dtype", "float32"}, {"shape", {x.size()}}, {"data", x}});
+             };
+             put("unified", unified);
+             std::vector<double> scales;
+             for (std::size_t k = 0; k < tuned.size(); ++k) {
+                 std::vector<double> own = numbers_of(fuse(tuned, task_vectors{base} | emr{.task = k}), tensor_name);
+                 scales.push_back(0);
+                 for (std::size_t e = 0; e < own.size(); ++e) {
+                     if (own[e] != 0) scales.back() = own[e] / unified[e];
+                     own[e] = own[e] != 0;
+                 }
+                 put("masks." + std::to_string(k), own);
+             }
+             put("rescalers", scales);
+             return result;
+         }},
+        {"greedy_soup",
+         [](const json& in, const json& p) {
+             std::vector<double> scores = p.at("trial_accs").get<std::vector<double>>();
+             const std::vector<model> models = models_of(in.at("models_sorted_by_val"));
+             std::size_t call = 0;
+             // First each model alone, in the order of the list; then the trials.
+             const auto score = [&](const model_view&) {
+                 const std::size_t i = call++;
+                 const double first = p.at("first_acc");
+                 return i < models.size() ? first - 1e-3 * static_cast<double>(i) : scores.at(i - models.size());
+             };
+             const soup s = greedy_soup(models, score);
+             model result;
+             const std::vector<double> kept(s.members.begin(), s.members.end());
+             add(result, "kept", {{"dtype", "float32"}, {"shape", {kept.size()}}, {"data", kept}});
+             add(result, "params",
+                 {{"dtype", "float32"}, {"shape", {s.at(tensor_name).size()}}, {"data", numbers_of(s, tensor_name)}});
+             return result;
+         }},
+        {"mask_input_with_mask_rate",
+         [](const json& in, const json& p) {
+             const bool rescale = p.at("use_rescale");
+             return merge_vectors(json::array({in.at("x")}),
+                                  composition{top_k_by_magnitude{1 - p.at("mask_rate").get<double>()},
+                                              no_election{},
+                                              sum_of{},
+                                              {.rescale = rescale ? rescaling::by_density : rescaling::none}});
+         }},
         {"iso_c", [](const json& in, const json&) { return merge_vectors(in.at("task_vectors"), isotropic{}); }},
         {"iso_cts",
          [](const json& in, const json& p) {
@@ -410,11 +508,13 @@ const std::map<std::string, std::function<model(const json& inputs, const json& 
 
 /// How far an element may be from what is expected.
 double tolerance_of(const std::string& rule, double expected, dtype type) {
-    if (rule == "exact") return 0;
-    if (rule.starts_with("2 ulp")) {
+    if (rule == "exact" || !std::isfinite(expected)) return 0;
+    if (rule.starts_with("2 ulp") && expected != 0) {
         const int digits = type == dtype::bf16 ? 8 : type == dtype::f16 ? 11 : type == dtype::f32 ? 24 : 53;
         return 2 * std::ldexp(1.0, std::ilogb(expected) + 1 - digits);
     }
+    if (!rule.starts_with("rel 1e-5 / abs 1e-6") && !rule.starts_with("2 ulp"))
+        throw std::runtime_error("an unknown tolerance: " + rule);
     return 1e-6 + 1e-5 * std::abs(expected);
 }
 
@@ -434,6 +534,8 @@ std::string difference(const std::vector<double>& found, const std::vector<doubl
 
 std::string compare(const model& result, const std::string& name, const json& expected, const std::string& rule) {
     const auto& view = result.at(name);
+    if (expected.is_array())
+        return difference(numbers_of(result, name), expected.get<std::vector<double>>(), rule, view.type());
     if (expected.contains("shape") && view.shape() != shape(expected.at("shape").get<std::vector<std::size_t>>()))
         return "the shape is " + to_string(view.shape());
     return difference(numbers_of(result, name), numbers(expected), rule, view.type());
@@ -455,11 +557,19 @@ std::string run_case(const json& c, const json* other) {
     try {
         const model result = result_of(c);
         if (expected.contains("expected_error")) return "no error, expected one";
-        const std::string rule = other ? "exact" : c.value("tol", "exact");
+        const std::string rule = other ? other->value("tol", "exact") : c.value("tol", "exact");
         const json& tensors = expected.at("expected");
         if (tensors.contains("data")) return compare(result, tensor_name, tensors, rule);
-        for (const auto& [name, tensor] : tensors.items())
+        for (const auto& [name, tensor] : tensors.items()) {
+            if (tensor.is_array() && !tensor.empty() && tensor[0].is_object()) {
+                for (std::size_t k = 0; k < tensor.size(); ++k)
+                    if (std::string fault = compare(result, name + "." + std::to_string(k), tensor[k], rule);
+                        !fault.empty())
+                        return name + ": " + fault;
+                continue;
+            }
             if (std::string fault = compare(result, name, tensor, rule); !fault.empty()) return name + ": " + fault;
+        }
         return {};
     } catch (const plait::error& e) {
         return expected.contains("expected_error") ? std::string() : std::string("error: ") + e.what();
