@@ -1,13 +1,20 @@
 // Every order of the parts of a policy that makes no sense, and the sentence that says what to write instead.
+#include <plait/fuse/merge.hpp>
 #include <plait/fuse/policy.hpp>
 #include <plait/merge/average.hpp>
+#include <plait/merge/by_name.hpp>
+#include <plait/merge/coordinate_median.hpp>
 
 using namespace plait;
 
 struct only_deltas : average {
     static constexpr bool needs_deltas = true;
 };
+struct of_statistics : average {
+    static constexpr bool reads_statistics = true;
+};
 struct scale_up : no_repair {};
+struct reorders : unaligned {};
 
 int main() {
     const task_vectors base(model_view{});
@@ -34,6 +41,12 @@ int main() {
     scale_up{} | average{};
 #elif PLAIT_CASE == 11
     base | unaligned{};
+#elif PLAIT_CASE == 12
+    reorders{} | by_name(on("*", of_statistics{}));
+#elif PLAIT_CASE == 13
+    merge({model_view{}}, alignment{}, of_statistics{});
+#elif PLAIT_CASE == 14
+    on_layers("{l}.*", 2, [](double) { return coordinate_median{}; });
 #endif
     static_cast<void>(policy);
 }
