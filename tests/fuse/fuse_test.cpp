@@ -1,10 +1,10 @@
-#include "support/catch.hpp"
-#include "support/networks.hpp"
-
 #include <plait/align/align.hpp>
 #include <plait/align/weight_matching.hpp>
 #include <plait/fuse/fuse.hpp>
 #include <plait/merge/average.hpp>
+
+#include "support/catch.hpp"
+#include "support/networks.hpp"
 
 #include <string>
 
@@ -246,10 +246,17 @@ TEST_CASE("an output that begins twice in the same memory is refused") {
     networks::assign(m.add("b", dtype::f32, {4}), {5, 6, 7, 8});
     CHECK_THROWS_WITH(fuse_into(tied, {m, m}, average{}), Catch::Contains("memory of tensor \"a\""));
     CHECK(shared == std::vector<float>(4));
+
+    std::vector<float> longer(7);
+    mutable_model_view overlapping = {{"a", tensor_view{longer.data(), {4}}},
+                                      {"b", tensor_view{longer.data() + 3, {4}}}};
+    CHECK_THROWS_WITH(fuse_into(overlapping, {m, m}, average{}), Catch::Contains("memory of tensor \"a\""));
+    CHECK(longer == std::vector<float>(7));
 }
 
 TEST_CASE("a group that was matched on all its tensors is not matched again") {
-    const auto net = networks::without_biases(networks::mlp({100, 30, 25, 5})); // inputs enough to be certain of every unit of h1
+    const auto net =
+        networks::without_biases(networks::mlp({100, 30, 25, 5})); // inputs enough to be certain of every unit of h1
     const model a = networks::random_model(net, 1);
     const model b = permute(a, networks::random_order(networks::bound(net, a), 2));
     int solved = 0;

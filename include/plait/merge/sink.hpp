@@ -101,7 +101,7 @@ public:
         std::ranges::stable_sort(ranges, {}, [](const auto& r) { return r.first.begin; });
         for (std::size_t r = 1; r < ranges.size(); ++r)
             if (ranges[r].first.begin < ranges[r - 1].first.end)
-                fault(tensors_[ranges[r].second].name, "the output shares memory with tensor "
+                fault(tensors_[ranges[r].second].name, "the output lies in the memory of tensor "
                                                            + in_quotes(tensors_[ranges[r - 1].second].name)
                                                            + ", expected memory of its own");
         for (std::size_t i = 0; i < used.size(); ++i)
