@@ -293,7 +293,7 @@ TEST_CASE("a Gram matrix of no layer is refused, an input without data gets the 
 }
 
 TEST_CASE("exactly the largest magnitudes are kept, the first of equal ones, in small and in large tensors") {
-    for (const std::size_t n : {1, 5, 4096, 16384, 16385, 100000}) {
+    for (const std::size_t n : std::vector<std::size_t>{1, 5, 4096, 16384, 16385, 100000}) {
         for (const int kinds : {2, 1000000}) { // of magnitudes
             counter_random draw(n);
             std::vector<double> x(n);
