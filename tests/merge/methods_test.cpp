@@ -313,18 +313,17 @@ TEST_CASE("exactly the largest magnitudes are kept, the first of equal ones, in 
 
 namespace {
 
-// Two tensors of several tasks, in either order.
+// A tensor of two tasks and a small one, in either order.
 model large(std::uint64_t seed, bool turned) {
     model m;
-    const auto put = [&](const std::string& name, std::uint64_t key) {
-        const auto view = m.add(name, dtype::f32, shape(std::size_t{1100000}));
+    const auto put = [&](const std::string& name, std::size_t n, std::uint64_t key) {
         counter_random draw(key);
-        auto* x = reinterpret_cast<float*>(view.bytes());
-        for (std::size_t i = 0; i < 1100000; ++i) x[i] = static_cast<float>(draw.uniform() - .5);
+        auto* x = reinterpret_cast<float*>(m.add(name, dtype::f32, shape(n)).bytes());
+        for (std::size_t i = 0; i < n; ++i) x[i] = static_cast<float>(draw.uniform() - .5);
     };
-    if (turned) put("b", 2 * seed + 1);
-    put("a", 2 * seed);
-    if (!turned) put("b", 2 * seed + 1);
+    if (turned) put("b", 5000, 2 * seed + 1);
+    put("a", 1060000, 2 * seed);
+    if (!turned) put("b", 5000, 2 * seed + 1);
     return m;
 }
 
