@@ -1,5 +1,6 @@
 #pragma once
 
+#include <plait/core/convert.hpp>
 #include <plait/core/tensor_view.hpp>
 
 #include <algorithm>
@@ -44,12 +45,17 @@ public:
     dtype type() const { return dtype_; }
     bool is_scaled() const { return scaled_; }
 
+    /// The memory itself when its elements stand in order and unscaled; otherwise null. It may be misaligned.
+    const std::byte* contiguous() const {
+        const axis_level& all = levels_[0];
+        return levels_.size() == 1 && all.stride == 1 && !all.order && !all.scale ? data_ : nullptr;
+    }
+
     /// The memory itself when it already is what read<F> would deliver; otherwise null.
     template <class F>
     const F* in_place() const {
-        const bool plain = dtype_ == dtype_of<F>::value && levels_.size() == 1 && levels_[0].stride == 1
-                           && !levels_[0].order && !levels_[0].scale
-                           && reinterpret_cast<std::uintptr_t>(data_) % alignof(F) == 0;
+        const bool plain =
+            dtype_ == dtype_of<F>::value && contiguous() && reinterpret_cast<std::uintptr_t>(data_) % alignof(F) == 0;
         return plain ? reinterpret_cast<const F*>(data_) : nullptr;
     }
 
@@ -59,7 +65,10 @@ public:
         visit_floating(dtype_, [&]<class T>(T) {
             for_each_run(first, count, [&](std::ptrdiff_t offset, std::size_t begin, std::size_t n, double scale) {
                 const axis_level& inner = levels_.back();
-                copy_run<T>(offset, begin, n, [out](std::size_t i, T x) { out[i] = static_cast<F>(x); });
+                if (!inner.order && inner.stride == 1)
+                    detail::widen<T>(data_ + (offset + static_cast<std::ptrdiff_t>(begin)) * ssize_of<T>(), n, out);
+                else
+                    copy_run<T>(offset, begin, n, [out](std::size_t i, T x) { out[i] = static_cast<F>(x); });
                 if (scaled_)
                     for (std::size_t i = 0; i < n; ++i)
                         out[i] = static_cast<F>(out[i] * (inner.scale ? scale * inner.scale[begin + i] : scale));
@@ -116,6 +125,11 @@ private:
         levels_.push_back(level);
     }
 
+    template <class T>
+    static constexpr std::ptrdiff_t ssize_of() {
+        return static_cast<std::ptrdiff_t>(sizeof(T));
+    }
+
     static std::ptrdiff_t offset_of(const axis_level& level, std::size_t i) {
         return static_cast<std::ptrdiff_t>(level.order ? level.order[i] : i) * level.stride;
     }
@@ -154,10 +168,10 @@ private:
     template <class T, class Store>
     void copy_run(std::ptrdiff_t offset, std::size_t begin, std::size_t n, Store store) const {
         const axis_level& inner = levels_.back();
-        const std::byte* base = data_ + offset * static_cast<std::ptrdiff_t>(sizeof(T));
+        const std::byte* base = data_ + offset * ssize_of<T>();
         const auto load = [&](std::ptrdiff_t at) {
             T x;
-            std::memcpy(&x, base + at * static_cast<std::ptrdiff_t>(sizeof(T)), sizeof(T));
+            std::memcpy(&x, base + at * ssize_of<T>(), sizeof(T));
             return x;
         };
         const auto start = static_cast<std::ptrdiff_t>(begin);

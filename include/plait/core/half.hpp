@@ -25,7 +25,8 @@ inline float round_to_odd(double d) noexcept {
 
 } // namespace detail
 
-/// IEEE 754 binary16. Conversions round to nearest, ties to even; overflow gives infinity; a NaN stays a NaN.
+/// IEEE 754 binary16. Conversions round to nearest, ties to even; overflow gives infinity; a NaN becomes a
+/// quiet one.
 struct float16 {
     std::uint16_t bits = 0;
 
@@ -44,7 +45,8 @@ private:
         // Scaling by 2^112 adds the difference of the biases, for subnormal numbers too, and is exact.
         const float scaled = std::bit_cast<float>(rest) * 0x1p112F;
         const auto finite = std::bit_cast<std::uint32_t>(scaled);
-        return std::bit_cast<float>(sign | (rest >= 0x0F800000U ? rest | detail::f32_infinity : finite));
+        const std::uint32_t quiet = rest > 0x0F800000U ? 0x00400000U : 0; // as processors do
+        return std::bit_cast<float>(sign | (rest >= 0x0F800000U ? rest | detail::f32_infinity | quiet : finite));
     }
 
     static std::uint16_t narrow(float f) noexcept {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <plait/merge/linear_combination.hpp>
 #include <plait/merge/merge_method.hpp>
 
 #include <cstddef>
@@ -37,6 +38,8 @@ class block_combiner : public block_survey {
 public:
     /// Blocks hold a multiple of so many elements.
     virtual std::size_t elements_together() const = 0;
+    /// What combine() computes, where it is no more than that; otherwise null.
+    virtual const linear_combination* linear() const = 0;
     virtual void combine(const block<float>& b, std::span<double> out) const = 0;
     virtual void combine(const block<double>& b, std::span<double> out) const = 0;
 };
@@ -128,6 +131,12 @@ private:
                 return run_.elements_together();
             else
                 return 1;
+        }
+        const linear_combination* linear() const override {
+            if constexpr (linear_run<Run>)
+                return run_.linear();
+            else
+                return nullptr;
         }
         void combine(const block<float>& b, std::span<double> out) const override { run_.combine(b, out); }
         void combine(const block<double>& b, std::span<double> out) const override { run_.combine(b, out); }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <plait/merge/linear_combination.hpp>
 #include <plait/merge/merge_method.hpp>
 
 #include <algorithm>
@@ -9,7 +10,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace plait {
@@ -26,64 +26,49 @@ struct average {
 
     static constexpr std::string_view name = "average";
 
-    struct run {
-        std::vector<double> weights; ///< empty: all 1
-        double divisor;
-
+    class run {
+    public:
         template <std::floating_point F>
         void combine(const block<F>& b, std::span<double> out) const {
-            constexpr std::size_t tile = 1024; // sums stay in the nearest cache while the models stream past
-            for (std::size_t first = 0; first < out.size(); first += tile)
-                combine_tile(b, first, out.subspan(first, std::min(tile, out.size() - first)));
+            sum_.combine(b, out);
+            if (is_mean_) restore_equal(b, out);
         }
+
+        /// Rounding to the elements' type absorbs the error of equal elements' sum, unless weights cancel.
+        const detail::linear_combination* linear() const { return is_mean_ && cancels_ ? nullptr : &sum_; }
 
     private:
         friend average;
-        run(std::vector<double> w, double d, bool exact) : weights(std::move(w)), divisor(d), keeps_equal_(exact) {}
-
-        template <std::floating_point F>
-        void combine_tile(const block<F>& b, std::size_t first, std::span<double> sum) const {
-            for (std::size_t k = 0; k < b.values.size(); ++k) {
-                const F* x = b.values[k].data() + first;
-                if (k == 0 && weights.empty())
-                    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] = static_cast<double>(x[i]);
-                else if (k == 0)
-                    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] = weights[0] * static_cast<double>(x[i]);
-                else if (weights.empty())
-                    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += static_cast<double>(x[i]);
-                else
-                    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += weights[k] * static_cast<double>(x[i]);
+        run(const std::vector<double>& weights, double divisor, bool is_mean)
+            : sum_(weights, divisor), is_mean_(is_mean) {
+            double total = 0;
+            for (const double w : weights) {
+                total += std::fabs(w);
+                is_plain_ = is_plain_ && w == 1;
+                cancels_ = cancels_ || w == 0; // of an infinity
             }
-            // Multiplying is exact for powers of two, and several times faster.
-            if (is_power_of_two(divisor))
-                for (double& s : sum) s *= 1 / divisor;
-            else
-                for (double& s : sum) s /= divisor;
-            if (keeps_equal_) restore_equal(b, first, sum);
+            cancels_ = cancels_ || total > 4 * std::fabs(divisor);
         }
 
-        static bool is_power_of_two(double x) {
-            int exponent = 0;
-            return std::frexp(x, &exponent) == 0.5 && exponent > -1000 && exponent < 1000;
-        }
-
-        // The plain mean of floats needs no look: rounding to float absorbs the error of the double sum. Weights may
-        // cancel.
+        // The plain mean of floats needs no look: their sum is exact in double.
         template <std::floating_point F>
-        void restore_equal(const block<F>& b, std::size_t first, std::span<double> sum) const {
-            if (std::same_as<F, float> && weights.empty()) return;
+        void restore_equal(const block<F>& b, std::span<double> sum) const {
+            if (std::same_as<F, float> && is_plain_) return;
             for (std::size_t i = 0; i < sum.size(); ++i) {
-                const F x = b.values[0][first + i];
-                const auto is_x = [&](const auto& v) { return v[first + i] == x; };
+                const F x = b.values[0][i];
+                const auto is_x = [&](const auto& v) { return v[i] == x; };
                 if (std::ranges::all_of(b.values, is_x)) sum[i] = static_cast<double>(x);
             }
         }
 
-        bool keeps_equal_;
+        detail::linear_combination sum_;
+        bool is_mean_;
+        bool is_plain_ = true; // without weights
+        bool cancels_ = false;
     };
 
     run start(const tensor_context& context) const {
-        if (weights.empty()) return {{}, static_cast<double>(context.models), true};
+        if (weights.empty()) return {std::vector<double>(context.models, 1), static_cast<double>(context.models), true};
         if (weights.size() != context.models)
             throw option_error("average has " + std::to_string(weights.size()) + " weights for "
                                + std::to_string(context.models) + " models, expected one per model");
@@ -103,7 +88,7 @@ struct average {
         std::frexp(largest, &exponent);
         std::vector<double> scaled = weights;
         for (double& w : scaled) w = std::ldexp(w, -exponent);
-        return {std::move(scaled), std::ldexp(sum, -exponent), true};
+        return {scaled, std::ldexp(sum, -exponent), true};
     }
 };
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <plait/merge/linear_combination.hpp>
 #include <plait/merge/merge_method.hpp>
 #include <plait/merge/sparsify.hpp>
 
@@ -7,6 +8,7 @@
 #include <cmath>
 #include <concepts>
 #include <cstddef>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
@@ -59,6 +61,8 @@ concept combiner = std::copy_constructible<C> && requires(const C& c, std::span<
 
 enum class divisor { one, weights, count };
 
+inline constexpr double smallest_divisor = 1e-12;
+
 /// The sum of the weighted elements, divided by nothing, by the sum of their weights, or by how many they are. Where
 /// that is 0 the sum is not divided.
 struct sum_of {
@@ -80,7 +84,7 @@ struct sum_of {
         }
         if (divide_by == divisor::one) return;
         for (std::size_t e = 0; e < out.size(); ++e)
-            if (std::fabs(parts[e]) >= 1e-12) out[e] /= parts[e];
+            if (std::fabs(parts[e]) >= smallest_divisor) out[e] /= parts[e];
     }
 };
 
@@ -196,7 +200,14 @@ public:
             const bool divides = method.options_.rescale == rescaling::by_density && density > 0;
             scales_.assign(context.models, divides ? 1 / density : 1);
             detail::check_finite("1 / density", scales_[0]);
+            if constexpr (std::same_as<
+                              Sparsifier,
+                              keep_all> && std::same_as<Elector, no_election> && std::same_as<Combiner, sum_of>)
+                if (combine_.divide_by != divisor::count && is_scaled_) linear_.emplace(coefficients());
         }
+
+        /// Where nothing is dropped, elected or counted.
+        const detail::linear_combination* linear() const { return linear_ ? &*linear_ : nullptr; }
 
         bool is_settled() const { return is_sparse() && is_scaled_; }
 
@@ -240,6 +251,7 @@ public:
 
         template <std::floating_point F>
         void combine(const block<F>& b, std::span<double> out) const {
+            if (linear_) return linear_->combine(b, out);
             const std::size_t tile = elements_together() > 1 ? out.size() : 512;
             std::vector<double> numbers((b.values.size() + 1) * tile);
             std::vector<std::span<double>> rows(b.values.size());
@@ -260,6 +272,14 @@ public:
         }
 
     private:
+        std::vector<double> coefficients() const {
+            std::vector<double> c = weights_;
+            const double total = std::accumulate(c.begin(), c.end(), 0.0);
+            const bool divides = combine_.divide_by == divisor::weights && std::fabs(total) >= smallest_divisor;
+            for (double& x : c) x *= divides ? lambda_ / total : lambda_;
+            return c;
+        }
+
         bool is_sparse() const {
             if constexpr (observes)
                 return sparse_.is_settled();
@@ -274,6 +294,7 @@ public:
         double lambda_;
         rescaling rescale_;
         bool is_scaled_;
+        std::optional<detail::linear_combination> linear_;
     };
 
     run start(const tensor_context& context) const requires(!surveying_method<Sparsifier>) {

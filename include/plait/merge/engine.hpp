@@ -2,18 +2,17 @@
 
 #include <plait/core/gathered_view.hpp>
 #include <plait/core/parallel.hpp>
+#include <plait/core/scratch.hpp>
 #include <plait/merge/any_method.hpp>
+#include <plait/merge/merge_input.hpp>
 #include <plait/merge/merge_method.hpp>
 #include <plait/merge/sink.hpp>
 #include <plait/model/model_view.hpp>
 
 #include <algorithm>
-#include <concepts>
 #include <cstddef>
 #include <cstring>
-#include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,37 +29,13 @@ struct merge_report {
 
 namespace detail {
 
-/// How tensor `t` of model k is read; k == the number of models is the base.
-using tensor_reader = std::function<gathered_view(std::size_t k, const named_tensor& t)>;
-
-/// One tensor of every model, and of the base if there is one.
-struct merge_input {
-    std::vector<gathered_view> models;
-    std::optional<gathered_view> base;
-
-    bool is_floating() const {
-        const auto floating = [](const gathered_view& v) { return plait::is_floating(v.type()); };
-        return (!base || floating(*base)) && std::ranges::all_of(models, floating);
-    }
-    /// Whether doubles are among the inputs.
-    bool is_wide() const {
-        const auto wide = [](const gathered_view& v) { return v.type() == dtype::f64; };
-        return (base && wide(*base)) || std::ranges::any_of(models, wide);
-    }
-    /// Doubles, differences and whatever is scaled are not rounded to float on the way.
-    bool needs_double() const {
-        if (base) return true;
-        const auto wide = [](const gathered_view& v) { return v.type() == dtype::f64 || v.is_scaled(); };
-        return std::ranges::any_of(models, wide);
-    }
-};
-
 /// Streams the tensors of several models through a method into a sink. What it writes does not depend on the number of
 /// threads. Memory: a few blocks per model and thread.
 class merge_engine {
 public:
     static constexpr std::size_t block_elements = 4096;
     static constexpr std::size_t task_elements = 256 * block_elements;
+    static constexpr std::size_t long_part = 16 * block_elements; ///< of what needs no blocks
 
     /// Everything that can be checked is checked here, before anything is written. The sink has begun with the tensors
     /// of the first model; models and base have the same tensors.
@@ -152,6 +127,8 @@ private:
     void finish(const task& t) const {
         if (!runs_[t.tensor])
             copy(t);
+        else if (const linear_combination* sum = runs_[t.tensor]->linear(); sum && is_uniform(t.tensor))
+            merge_linear(t, *sum);
         else if (inputs_[t.tensor].needs_double())
             merge<double>(t);
         else
@@ -243,22 +220,62 @@ private:
 
     dtype output_type(std::size_t tensor) const { return sink_.type(tensor, plan_[tensor].view.type()); }
 
-    // fill(bytes) produces what belongs at `offset`, straight into the sink's memory where it offers that.
+    // fill(bytes) produces the `size` bytes that belong at `offset`, straight into the sink's memory where it offers
+    // that.
     template <class Fill>
-    void write(std::size_t tensor, std::size_t offset, std::span<std::byte> spare, Fill fill) const {
+    void write(std::size_t tensor, std::size_t offset, std::size_t size, scratch& spare, Fill fill) const {
         if (std::byte* memory = sink_.region(tensor, offset)) return fill(memory);
-        fill(spare.data());
-        sink_.write(tensor, offset, spare);
+        auto* bytes = spare.template of<std::byte>(size);
+        fill(bytes);
+        sink_.write(tensor, offset, {bytes, size});
+    }
+
+    // see(first, count) for the parts of a task.
+    template <class See>
+    static void in_parts(const task& t, std::size_t length, See see) {
+        for (std::size_t i = t.first; i < t.first + t.count; i += length)
+            see(i, std::min(length, t.first + t.count - i));
     }
 
     void copy(const task& t) const {
         const gathered_view& from = inputs_[t.tensor].models[0];
         const std::size_t width = bits(from.type()) / 8;
-        std::vector<std::byte> spare(std::min(t.count, block_elements) * width);
-        for (std::size_t i = t.first; i < t.first + t.count; i += block_elements) {
-            const std::size_t n = std::min(block_elements, t.first + t.count - i);
-            write(t.tensor, i * width, std::span(spare).first(n * width), [&](std::byte* to) { from.copy(i, n, to); });
-        }
+        scratch spare;
+        in_parts(t, long_part, [&](std::size_t i, std::size_t n) {
+            write(t.tensor, i * width, n * width, spare, [&](std::byte* to) { from.copy(i, n, to); });
+        });
+    }
+
+    bool is_uniform(std::size_t tensor) const {
+        const merge_input& input = inputs_[tensor];
+        return input.is_uniform() && input.models[0].type() == output_type(tensor) && !input.is_wide();
+    }
+
+    void merge_linear(const task& t, const linear_combination& sum) const {
+        const merge_input& input = inputs_[t.tensor];
+        const std::size_t width = bits(input.models[0].type()) / 8;
+        const std::size_t models = input.models.size();
+        const bool is_in_place =
+            std::ranges::all_of(input.models, &gathered_view::contiguous) && (!input.base || input.base->contiguous());
+        // What is reordered is gathered in parts that stay in the caches.
+        const std::size_t length = std::min(t.count, is_in_place ? long_part : block_elements);
+        scratch gathered, spare;
+        std::vector<const std::byte*> from(models);
+        const auto at = [&](const gathered_view& v, std::size_t i, std::size_t n, std::size_t k) -> const std::byte* {
+            if (const std::byte* memory = v.contiguous()) return memory + i * width;
+            std::byte* own = gathered.of<std::byte>((models + 1) * length * width) + k * length * width;
+            v.copy(i, n, own);
+            return own;
+        };
+        in_parts(t, length, [&](std::size_t i, std::size_t n) {
+            for (std::size_t k = 0; k < models; ++k) from[k] = at(input.models[k], i, n, k);
+            const std::byte* base = input.base ? at(*input.base, i, n, models) : nullptr;
+            write(t.tensor, i * width, n * width, spare, [&](std::byte* to) {
+                visit_floating(input.models[0].type(), [&]<class T>(T) {
+                    if constexpr (sizeof(T) < sizeof(double)) sum.combine<T>(from, base, n, to);
+                });
+            });
+        });
     }
 
     // see(block) for the blocks of a task in their order, widened to F.
@@ -268,45 +285,49 @@ private:
         const std::size_t step = block_of(t.tensor);
         const std::size_t length = std::min(t.count, step);
         const std::size_t models = input.models.size();
-        const auto buffer = std::make_unique_for_overwrite<F[]>(length * (models + 1));
+        scratch buffer;
+        const auto buffer_of = [&](std::size_t k) { return buffer.of<F>(length * (models + 1)) + k * length; };
         std::vector<std::span<const F>> values(models);
         std::span<const F> base;
-        const auto read = [&](const gathered_view& from, std::size_t at, std::size_t n, F* to) -> std::span<const F> {
+        const auto read = [&](const gathered_view& from, std::size_t at, std::size_t n,
+                              std::size_t k) -> std::span<const F> {
             if (const F* memory = from.template in_place<F>()) return {memory + at, n};
-            from.read(at, n, to);
-            return {to, n};
+            from.read(at, n, buffer_of(k));
+            return {buffer_of(k), n};
         };
-        for (std::size_t i = t.first; i < t.first + t.count; i += step) {
-            const std::size_t n = std::min(step, t.first + t.count - i);
-            if (input.base) base = read(*input.base, i, n, buffer.get() + models * length);
+        in_parts(t, step, [&](std::size_t i, std::size_t n) {
+            if (input.base) base = read(*input.base, i, n, models);
             for (std::size_t k = 0; k < models; ++k) {
-                F* own = buffer.get() + k * length;
-                values[k] = read(input.models[k], i, n, own);
+                values[k] = read(input.models[k], i, n, k);
                 if (!input.base) continue;
-                for (std::size_t e = 0; e < n; ++e) own[e] = values[k][e] - base[e];
+                F* own = buffer_of(k);
+                subtract(values[k].data(), base.data(), n, own);
                 values[k] = {own, n};
             }
             see(block<F>{t.offset + i, values, base});
-        }
+        });
+    }
+
+    template <class F>
+    static void subtract(const F* a, const F* b, std::size_t n, F* out) {
+        with_widest_vectors([=]() PLAIT_ALWAYS_INLINE {
+            for (std::size_t e = 0; e < n; ++e) out[e] = a[e] - b[e];
+        });
     }
 
     template <class F>
     void merge(const task& t) const {
         const std::size_t length = std::min(t.count, block_of(t.tensor));
         const auto sums = std::make_unique_for_overwrite<double[]>(length);
-        const auto spare = std::make_unique_for_overwrite<std::byte[]>(length * sizeof(double));
+        scratch spare;
         for_each_block<F>(t, [&](const block<F>& b) {
             const std::size_t n = b.size();
-            const std::span<double> sum(sums.get(), n);
-            runs_[t.tensor]->combine(b, sum);
+            double* sum = sums.get();
+            runs_[t.tensor]->combine(b, {sum, n});
             for (std::size_t e = 0; e < b.base.size(); ++e) sum[e] += static_cast<double>(b.base[e]);
             visit_floating(output_type(t.tensor), [&]<class T>(T) {
-                write(t.tensor, b.first * sizeof(T), std::span(spare.get(), n * sizeof(T)), [&](std::byte* to) {
-                    for (std::size_t e = 0; e < n; ++e) {
-                        const auto rounded = static_cast<T>(sum[e]);
-                        std::memcpy(to + e * sizeof(T), &rounded, sizeof(T));
-                    }
-                });
+                write(t.tensor, b.first * sizeof(T), n * sizeof(T), spare,
+                      [&](std::byte* to) { narrow<T>(sum, n, to); });
             });
         });
     }
