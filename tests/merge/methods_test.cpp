@@ -311,6 +311,83 @@ TEST_CASE("exactly the largest magnitudes are kept, the first of equal ones, in 
     }
 }
 
+TEMPLATE_TEST_CASE("exactly the largest are kept in tensors that are large enough for a sample", "", float, double) {
+    constexpr std::size_t n = 530'001;
+    constexpr std::size_t kept = 106'000; // density .2
+    counter_random draw(1);
+    const std::vector<std::function<double(std::size_t)>> kinds{
+        [&](std::size_t) { return draw.uniform() + draw.uniform() - 1; },
+        [&](std::size_t) { return static_cast<double>(draw.below(9)) - 4; },            // many equals
+        [&](std::size_t i) { return (draw.uniform() - .5) * (i / 4096 % 7 ? 1 : 50); }, // rows of other sizes
+        [&](std::size_t i) { return i % 4096 < 64 ? 0. : draw.uniform(); },             // the sample is misled
+        [&](std::size_t i) { return i % 3 ? std::nan("") : 1.; },
+        [&](std::size_t i) { return i % 9 ? draw.uniform() : (i % 2 ? 1 : -1) * HUGE_VAL; },
+        [&](std::size_t) { return draw.below(20) == 0 ? draw.uniform() : 0; }, // not so many are not 0
+    };
+    for (const auto& kind : kinds) {
+        model m;
+        auto* x = reinterpret_cast<TestType*>(m.add("w", dtype_of<TestType>::value, shape(n)).bytes());
+        for (std::size_t i = 0; i < n; ++i) x[i] = static_cast<TestType>(kind(i));
+        const auto key = [&](std::size_t i) { // NaN above all
+            return std::isnan(x[i]) ? std::numeric_limits<double>::max() : std::fabs(static_cast<double>(x[i]));
+        };
+        std::vector<std::size_t> order(n);
+        std::iota(order.begin(), order.end(), std::size_t{0});
+        std::nth_element(order.begin(), order.begin() + kept, order.end(), [&](std::size_t a, std::size_t b) {
+            const bool nan_a = std::isnan(x[a]), nan_b = std::isnan(x[b]);
+            if (nan_a != nan_b) return nan_a;
+            return nan_a || key(a) == key(b) ? a < b : key(a) > key(b);
+        });
+        std::vector<TestType> expected(n, 0);
+        for (std::size_t r = 0; r < kept; ++r) expected[order[r]] = x[order[r]];
+        const model found =
+            fuse(std::vector<model>{m}, composition{top_k_by_magnitude{.2}, no_election{}, sum_of{}}, {.threads = 2});
+        std::size_t wrong = 0;
+        const auto* y = reinterpret_cast<const TestType*>(found.at("w").bytes());
+        for (std::size_t i = 0; i < n; ++i)
+            wrong += !(y[i] == expected[i] || (y[i] != y[i] && std::isnan(expected[i])));
+        CHECK(wrong == 0);
+    }
+}
+
+TEMPLATE_TEST_CASE("ties of halves and of floats are those of their definition", "", bfloat16, float) {
+    constexpr std::size_t n = 9001;
+    counter_random draw(3);
+    std::vector<model> tuned;
+    model base;
+    std::vector<std::vector<double>> deltas;
+    const auto fill = [&](model& m) {
+        auto* to = m.add("w", dtype_of<TestType>::value, shape(n)).bytes();
+        for (std::size_t i = 0; i < n; ++i)
+            detail::store_as<TestType>(std::round(draw.uniform() * 64 - 32) / 64, to + i * sizeof(TestType));
+    };
+    const auto at = [](const model& m, std::size_t i) {
+        return static_cast<double>(detail::load_as<TestType>(m.at("w").bytes() + i * sizeof(TestType)));
+    };
+    fill(base);
+    const std::vector<double> weights{.5, 1, 2};
+    for (const double w : weights) {
+        fill(tuned.emplace_back());
+        std::vector<std::size_t> order(n);
+        std::iota(order.begin(), order.end(), std::size_t{0});
+        const auto delta = [&](std::size_t i) { return at(tuned.back(), i) - at(base, i); };
+        std::ranges::stable_sort(order, std::ranges::greater{}, [&](std::size_t i) { return std::fabs(delta(i)); });
+        auto& kept = deltas.emplace_back(n);
+        for (std::size_t r = 0; r < 2700; ++r) kept[order[r]] = w * delta(order[r]);
+    }
+    const model found = fuse(tuned, task_vectors{base} | ties{.density = .3, .weights = weights, .lambda = .5});
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+        const double votes = deltas[0][i] + deltas[1][i] + deltas[2][i];
+        double sum = 0, share = 0;
+        for (std::size_t k = 0; k < 3; ++k)
+            if (votes >= 0 ? deltas[k][i] > 0 : deltas[k][i] < 0) sum += deltas[k][i], share += weights[k];
+        const double expected = at(base, i) + .5 * (share > 0 ? sum / share : 0);
+        wrong += !(at(found, i) == Catch::Approx(expected).epsilon(sizeof(TestType) == 2 ? .004 : 1e-6).margin(1e-6));
+    }
+    CHECK(wrong == 0);
+}
+
 namespace {
 
 // A tensor of two tasks and a small one, in either order.

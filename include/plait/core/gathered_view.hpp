@@ -1,6 +1,7 @@
 #pragma once
 
 #include <plait/core/convert.hpp>
+#include <plait/core/simd.hpp>
 #include <plait/core/tensor_view.hpp>
 
 #include <algorithm>
@@ -65,9 +66,12 @@ public:
         visit_floating(dtype_, [&]<class T>(T) {
             for_each_run(first, count, [&](std::ptrdiff_t offset, std::size_t begin, std::size_t n, double scale) {
                 const axis_level& inner = levels_.back();
-                if (!inner.order && inner.stride == 1)
-                    detail::widen<T>(data_ + (offset + static_cast<std::ptrdiff_t>(begin)) * ssize_of<T>(), n, out);
-                else
+                if (!inner.order && inner.stride == 1) {
+                    const std::byte* from = data_ + (offset + static_cast<std::ptrdiff_t>(begin)) * ssize_of<T>();
+                    // Whoever reads a block reads the next one soon, but other tensors in between.
+                    detail::prefetch_to_level_2(from + n * sizeof(T), n * sizeof(T));
+                    detail::widen<T>(from, n, out);
+                } else
                     copy_run<T>(offset, begin, n, [out](std::size_t i, T x) { out[i] = static_cast<F>(x); });
                 if (scaled_)
                     for (std::size_t i = 0; i < n; ++i)

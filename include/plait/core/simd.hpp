@@ -60,6 +60,12 @@ template <class T>
     for (std::size_t k = 0; k < count; k += line) __builtin_prefetch(from + k, 0, 2);
 }
 
+/// x where the mask holds, otherwise 0.
+template <class Mask, class Pack>
+[[gnu::always_inline]] inline void keep_where(const Mask& mask, Pack& x) {
+    x = reinterpret_cast<Pack>(reinterpret_cast<Mask>(x) & mask);
+}
+
 /// Whether a comparison holds in any lane.
 template <class M>
 [[gnu::always_inline]] inline bool any(const M& mask) {

@@ -29,6 +29,8 @@ public:
     virtual ~block_survey() = default;
     /// Whether no pass is left.
     virtual bool is_settled() const = 0;
+    /// How many elements of the block that begins with this one the next pass has to see.
+    virtual std::size_t wanted(std::size_t first) const = 0;
     virtual std::unique_ptr<block_observer> observer() const = 0;
     virtual void settle(const block_observer& whole) = 0;
 };
@@ -95,6 +97,12 @@ private:
     public:
         explicit survey_of(Watcher watcher) : watcher_(std::move(watcher)) {}
         bool is_settled() const override { return watcher_.is_settled(); }
+        std::size_t wanted(std::size_t first) const override {
+            if constexpr (choosy_watcher<Watcher>)
+                return watcher_.wanted(first);
+            else
+                return all_elements;
+        }
         std::unique_ptr<block_observer> observer() const override {
             return std::make_unique<observer_of<Watcher>>(watcher_);
         }
@@ -116,6 +124,12 @@ private:
                 return run_.is_settled();
             else
                 return true;
+        }
+        std::size_t wanted(std::size_t first) const override {
+            if constexpr (choosy_watcher<Run>)
+                return run_.wanted(first);
+            else
+                return all_elements;
         }
         std::unique_ptr<block_observer> observer() const override {
             if constexpr (observing_run<Run>)

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <plait/merge/combine.hpp>
+#include <plait/merge/elect.hpp>
 #include <plait/merge/linear_combination.hpp>
 #include <plait/merge/merge_method.hpp>
+#include <plait/merge/ranged_sum.hpp>
 #include <plait/merge/sparsify.hpp>
 
 #include <algorithm>
@@ -18,92 +21,18 @@
 
 namespace plait {
 
-/// Building block of composition: the sign that counts per element, of the models' weighted elements. sign() is given
-/// one row per model and writes +1, -1 or, where all count, 0.
-template <class E>
-concept elector = std::copy_constructible<E> && requires(std::span<const std::span<double>> rows,
-                                                         std::span<double> out) {
-    E::sign(rows, out);
-};
-
-/// All elements count.
-struct no_election {
-    static void sign(std::span<const std::span<double>>, std::span<double> out) { std::ranges::fill(out, 0.0); }
-};
-
-/// The sign of the sum; + where it is 0.   Source: Yadav et al. 2023.
-struct elect_by_sum {
-    static void sign(std::span<const std::span<double>> rows, std::span<double> out) {
-        std::ranges::fill(out, 0.0);
-        for (const auto row : rows)
-            for (std::size_t e = 0; e < out.size(); ++e) out[e] += row[e];
-        for (double& s : out) s = s >= 0 ? 1 : -1;
-    }
-};
-
-/// The sign that more models have; + where they are as many.
-struct elect_by_count {
-    static void sign(std::span<const std::span<double>> rows, std::span<double> out) {
-        std::ranges::fill(out, 0.0);
-        for (const auto row : rows)
-            for (std::size_t e = 0; e < out.size(); ++e) out[e] += (row[e] > 0) - (row[e] < 0);
-        for (double& s : out) s = s >= 0 ? 1 : -1;
-    }
-};
-
-/// Building block of composition: one value per element of those whose sign counts. A zero has no sign.
-template <class C>
-concept combiner = std::copy_constructible<C> && requires(const C& c, std::span<const std::span<double>> rows,
-                                                          std::span<const double> weights, std::span<const double> sign,
-                                                          std::span<double> out) {
-    c.combine(rows, weights, sign, out);
-};
-
-enum class divisor { one, weights, count };
-
-inline constexpr double smallest_divisor = 1e-12;
-
-/// The sum of the weighted elements, divided by nothing, by the sum of their weights, or by how many they are. Where
-/// that is 0 the sum is not divided.
-struct sum_of {
-    divisor divide_by = divisor::one;
-
-    void combine(std::span<const std::span<double>> rows, std::span<const double> weights, std::span<const double> sign,
-                 std::span<double> out) const {
-        std::vector<double> parts(out.size());
-        std::ranges::fill(out, 0.0);
-        for (std::size_t k = 0; k < rows.size(); ++k) {
-            const double part = divide_by == divisor::count ? 1 : weights[k];
-            const double* row = rows[k].data();
-            for (std::size_t e = 0; e < out.size(); ++e) {
-                // Without an election a dropped element divides by its weight all the same, but is not counted.
-                const bool counts = sign[e] == 0 ? divide_by == divisor::weights || row[e] != 0 : row[e] * sign[e] > 0;
-                out[e] += counts ? row[e] : 0;
-                parts[e] += counts ? part : 0;
-            }
-        }
-        if (divide_by == divisor::one) return;
-        for (std::size_t e = 0; e < out.size(); ++e)
-            if (std::fabs(parts[e]) >= smallest_divisor) out[e] /= parts[e];
-    }
-};
-
-/// The weighted element of the largest magnitude, of equal ones the last.   Source: Marczak et al. 2024.
-struct largest_of {
-    void combine(std::span<const std::span<double>> rows, std::span<const double>, std::span<const double> sign,
-                 std::span<double> out) const {
-        std::ranges::fill(out, 0.0);
-        for (const auto row : rows)
-            for (std::size_t e = 0; e < out.size(); ++e)
-                if ((sign[e] == 0 || row[e] * sign[e] > 0) && std::fabs(row[e]) >= std::fabs(out[e])) out[e] = row[e];
-    }
-};
-
 /// How the kept elements make up for the dropped: not at all; times 1 / density, which keeps the expected value; or so
 /// that their sum of magnitudes, their norm or their largest magnitude is what that of the whole tensor was.
 enum class rescaling { none, by_density, by_l1, by_l2, by_largest };
 
 namespace detail {
+
+inline void multiply(std::span<double> x, double factor) {
+    with_widest_vectors([&]() PLAIT_ALWAYS_INLINE {
+        const double by = factor;
+        for (double& value : x) value *= by;
+    });
+}
 
 /// The norm that a rescaling keeps, added up element by element.
 class norm_sum {
@@ -161,6 +90,10 @@ public:
         }
         using sparse_run = decltype(sparse_run_of());
         static constexpr bool observes = requires { typename sparse_run::partial_type; };
+        static constexpr bool keeps_ranges =
+            std::same_as<Combiner, sum_of> && requires(const sparse_run& run, block<float> b) {
+            run.range(b, std::size_t{});
+        };
         struct nothing {
             nothing& operator+=(const nothing&) { return *this; }
         };
@@ -229,6 +162,12 @@ public:
             return p;
         }
 
+        std::size_t wanted(std::size_t first) const {
+            if constexpr (choosy_watcher<sparse_run>)
+                if (!is_sparse()) return sparse_.wanted(first);
+            return all_elements;
+        }
+
         template <std::floating_point F>
         void observe(const block<F>& b, partial_type& p) const {
             if constexpr (observes)
@@ -252,6 +191,8 @@ public:
         template <std::floating_point F>
         void combine(const block<F>& b, std::span<double> out) const {
             if (linear_) return linear_->combine(b, out);
+            if constexpr (keeps_ranges)
+                if (combine_ranges(b, out)) return;
             const std::size_t tile = elements_together() > 1 ? out.size() : 512;
             std::vector<double> numbers((b.values.size() + 1) * tile);
             std::vector<std::span<double>> rows(b.values.size());
@@ -261,17 +202,35 @@ public:
                     rows[k] = std::span(numbers).subspan(k * tile, n);
                     sparse_.apply(b, k, at, rows[k]);
                     const double factor = weights_[k] * scales_[k];
-                    for (double& x : rows[k]) x *= factor;
+                    detail::multiply(rows[k], factor);
                 }
                 const auto sign = std::span(numbers).subspan(rows.size() * tile, n);
                 const auto result = out.subspan(at, n);
                 Elector::sign(rows, sign);
                 combine_.combine(rows, weights_, sign, result);
-                for (double& x : result) x *= lambda_;
+                detail::multiply(result, lambda_);
             }
         }
 
     private:
+        // Sums of floats stand for those of doubles only where halves are merged: differences from a base come in float
+        // for no other elements.
+        template <std::floating_point F>
+        bool combine_ranges(const block<F>& b, std::span<double> out) const {
+            if (std::same_as<F, float> && b.base.empty()) return false;
+            std::vector<detail::ranged_model<F>> models(weights_.size());
+            for (std::size_t k = 0; k < models.size(); ++k) {
+                const auto range = sparse_.range(b, k);
+                if (!range) return false;
+                models[k] = {*range, static_cast<F>(weights_[k] * scales_[k]),
+                             static_cast<F>(combine_.share(weights_[k])),
+                             static_cast<F>(combine_.share_of_zero(weights_[k]))};
+            }
+            const bool divides = combine_.divide_by != divisor::one;
+            detail::ranged_sum<Elector, F>(divides, smallest_divisor, lambda_).combine(models, b.values, out);
+            return true;
+        }
+
         std::vector<double> coefficients() const {
             std::vector<double> c = weights_;
             const double total = std::accumulate(c.begin(), c.end(), 0.0);

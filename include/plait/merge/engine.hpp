@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstring>
 #include <memory>
 #include <span>
 #include <string>
@@ -50,7 +49,7 @@ public:
             plan_.push_back(t);
             if (!input.is_floating()) {
                 report_.copied.push_back(t.name);
-                if (method.integers == integer_policy::must_be_equal && !all_equal(input))
+                if (method.integers == integer_policy::must_be_equal && !input.all_equal())
                     unequal += (unequal.empty() ? "" : ", ") + in_quotes(t.name);
                 if (const dtype wanted = output_type(inputs_.size()); wanted != t.view.type())
                     throw dtype_error("the tensor is copied and the output holds " + std::string(name(wanted))
@@ -187,35 +186,18 @@ private:
                 parallel_for(parts.size(), threads, [&](std::size_t i) {
                     parts[i] = survey.observer();
                     const auto see = [&](auto b) { parts[i]->observe(b); };
+                    const auto wanted = [&](std::size_t at) { return survey.wanted(at); };
                     for (const task& t : groups[first + i]) {
                         if (inputs_[t.tensor].needs_double())
-                            for_each_block<double>(t, see);
+                            for_each_block<double>(t, wanted, see);
                         else
-                            for_each_block<float>(t, see);
+                            for_each_block<float>(t, wanted, see);
                     }
                 });
                 for (const auto& part : parts) whole->add(*part);
             }
             survey.settle(*whole);
         }
-    }
-
-    static bool all_equal(const merge_input& input) {
-        const gathered_view& first = input.models[0];
-        const std::size_t width = bits(first.type()) / 8;
-        std::vector<std::byte> expected(block_elements * width);
-        std::vector<std::byte> found(expected.size());
-        const auto equals_first = [&](const gathered_view& other) {
-            if (other.type() != first.type()) return false;
-            for (std::size_t i = 0; i < first.size(); i += block_elements) {
-                const std::size_t n = std::min(block_elements, first.size() - i);
-                first.copy(i, n, expected.data());
-                other.copy(i, n, found.data());
-                if (std::memcmp(expected.data(), found.data(), n * width) != 0) return false;
-            }
-            return true;
-        };
-        return std::ranges::all_of(std::span(input.models).subspan(1), equals_first);
     }
 
     dtype output_type(std::size_t tensor) const { return sink_.type(tensor, plan_[tensor].view.type()); }
@@ -278,9 +260,9 @@ private:
         });
     }
 
-    // see(block) for the blocks of a task in their order, widened to F.
-    template <class F, class See>
-    void for_each_block(const task& t, const See& see) const {
+    // see(block) for what is wanted of the blocks of a task, in their order, widened to F.
+    template <class F, class Wanted, class See>
+    void for_each_block(const task& t, const Wanted& wanted, const See& see) const {
         const merge_input& input = inputs_[t.tensor];
         const std::size_t step = block_of(t.tensor);
         const std::size_t length = std::min(t.count, step);
@@ -296,6 +278,8 @@ private:
             return {buffer_of(k), n};
         };
         in_parts(t, step, [&](std::size_t i, std::size_t n) {
+            n = std::min(n, wanted(t.offset + i));
+            if (n == 0) return;
             if (input.base) base = read(*input.base, i, n, models);
             for (std::size_t k = 0; k < models; ++k) {
                 values[k] = read(input.models[k], i, n, k);
@@ -320,16 +304,18 @@ private:
         const std::size_t length = std::min(t.count, block_of(t.tensor));
         const auto sums = std::make_unique_for_overwrite<double[]>(length);
         scratch spare;
-        for_each_block<F>(t, [&](const block<F>& b) {
-            const std::size_t n = b.size();
-            double* sum = sums.get();
-            runs_[t.tensor]->combine(b, {sum, n});
-            for (std::size_t e = 0; e < b.base.size(); ++e) sum[e] += static_cast<double>(b.base[e]);
-            visit_floating(output_type(t.tensor), [&]<class T>(T) {
-                write(t.tensor, b.first * sizeof(T), n * sizeof(T), spare,
-                      [&](std::byte* to) { narrow<T>(sum, n, to); });
+        for_each_block<F>(
+            t, [](std::size_t) { return all_elements; },
+            [&](const block<F>& b) {
+                const std::size_t n = b.size();
+                double* sum = sums.get();
+                runs_[t.tensor]->combine(b, {sum, n});
+                for (std::size_t e = 0; e < b.base.size(); ++e) sum[e] += static_cast<double>(b.base[e]);
+                visit_floating(output_type(t.tensor), [&]<class T>(T) {
+                    write(t.tensor, b.first * sizeof(T), n * sizeof(T), spare,
+                          [&](std::byte* to) { narrow<T>(sum, n, to); });
+                });
             });
-        });
     }
 
     block_sink& sink_;

@@ -1,110 +1,142 @@
 #pragma once
 
+#include <plait/core/instruction_set.hpp>
+#include <plait/core/random.hpp>
+#include <plait/core/simd.hpp>
+#include <plait/merge/magnitude_window.hpp>
 #include <plait/merge/merge_method.hpp>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
+#include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
 namespace plait::detail {
 
-/// Magnitudes in the order of 64-bit integers. Elements that come from types up to float are compared as floats, in
-/// half as many passes.
-struct magnitude_key {
-    bool is_wide;
-
-    std::uint64_t operator()(double x) const {
-        if (is_wide) return std::bit_cast<std::uint64_t>(std::fabs(x));
-        return std::uint64_t{std::bit_cast<std::uint32_t>(std::fabs(static_cast<float>(x)))} << 32;
-    }
-    double magnitude(std::uint64_t key) const {
-        if (is_wide) return std::bit_cast<double>(key);
-        return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(key >> 32)));
-    }
-    unsigned digits() const { return is_wide ? 4 : 2; } ///< of 16 bits, from the top
-};
-
-/// Selects exactly the `count` largest magnitudes of one model's tensor; of equal ones the first. Radix selection from
-/// the top: one pass counts each digit, one more finds the place among equals where it is needed. NaN is largest of
-/// all. Complexity: O(n) per pass, memory for 65536 counts.
+/// Selects exactly the `count` largest magnitudes of one model's tensor; of equal ones the first. NaN is largest of
+/// all.
+///
+/// A sample of blocks tells a window of magnitudes around the cut; one pass counts what is above it and keeps what is
+/// within. Where the cut is elsewhere after all, or of_rank() is asked, radix selection from the top finds it: one pass
+/// per digit, one more for the place among equals. Complexity: O(n) per pass, memory for 65536 counts or n / 50 keys.
 class magnitude_cut {
 public:
-    /// What one pass has seen: how often each digit occurs, or how many equals each block has. Where there are few
-    /// elements, all their keys.
+    /// What one pass has seen.
     struct partial {
-        std::vector<std::uint64_t> digits = {};
+        std::vector<std::uint64_t> digits = {};         // how often each occurs
         std::map<std::size_t, std::size_t> equals = {}; // first element of a block -> how many
-        std::vector<std::pair<std::size_t, std::vector<std::uint64_t>>> keys = {}; // of each block: its first, all keys
+        std::vector<std::pair<std::size_t, std::vector<std::uint64_t>>> keys =
+            {};                  // of each block: its first, then keys
+        std::uint64_t above = 0; // the window
 
         partial& operator+=(const partial& later) {
             keys.insert(keys.end(), later.keys.begin(), later.keys.end());
             for (std::size_t d = 0; d < digits.size(); ++d) digits[d] += later.digits[d];
             equals.insert(later.equals.begin(), later.equals.end());
+            above += later.above;
             return *this;
         }
     };
 
     magnitude_cut(std::size_t count, std::size_t size, bool is_wide)
-        : key_{is_wide}, needed_(count), is_small_(size <= few) {
+        : key_{is_wide}, needed_(count), size_(size), digits_left_(key_.digits()) {
         if (count == 0)
-            key_of_last_ = ~std::uint64_t{0}, digits_left_ = 0; // above every magnitude
+            key_of_last_ = none, phase_ = phase::settled; // above every magnitude
         else if (count >= size)
-            digits_left_ = 0; // key 0 and place 0: everything
+            keeps_equals_ = true, phase_ = phase::settled; // key 0: everything
+        else if (size >= many)
+            phase_ = phase::sample;
         else
-            digits_left_ = key_.digits();
-        is_placed_ = digits_left_ == 0;
-        if (is_placed_) keeps_equals_ = count > 0;
+            phase_ = size <= few ? phase::window : phase::digits;
     }
 
     /// Only to find the rank-th largest magnitude, of at least one.
-    static magnitude_cut of_rank(std::size_t rank, bool is_wide) { return {rank, rank + 1, is_wide}; }
+    static magnitude_cut of_rank(std::size_t rank, bool is_wide) {
+        magnitude_cut cut(rank, rank + 1, is_wide);
+        if (cut.phase_ == phase::sample) cut.phase_ = phase::digits;
+        return cut;
+    }
 
-    bool is_settled() const { return is_placed_; }
-    bool has_smallest() const { return digits_left_ == 0; }
+    bool is_settled() const { return phase_ == phase::settled; }
+    bool has_smallest() const { return phase_ == phase::settled || phase_ == phase::place; }
     /// The smallest magnitude that is kept.
     double smallest() const { return key_.magnitude(key_of_last_); }
 
-    partial empty() const { return {std::vector<std::uint64_t>(digits_left_ > 0 && !is_small_ ? radix : 0)}; }
+    partial empty() const { return {std::vector<std::uint64_t>(phase_ == phase::digits ? radix : 0)}; }
+
+    /// How many elements of the block that begins with element `first` the next pass has to see.
+    std::size_t wanted(std::size_t first) const {
+        if (phase_ != phase::sample) return is_settled() ? 0 : all_elements;
+        // A few each of many blocks: neighbours may be alike.
+        const std::size_t share = std::max<std::size_t>(1, size_ / largest_sampled);
+        return counter_random(first).below(share) == 0 ? piece : 0;
+    }
 
     template <std::floating_point F>
     void observe(const block<F>& b, std::size_t model, partial& p) const {
-        if (is_small_) {
+        const std::size_t seen = std::min(wanted(b.first), b.size());
+        if (seen == 0) return;
+        if (phase_ == phase::sample || phase_ == phase::window) {
             auto& keys = p.keys.emplace_back(b.first, std::vector<std::uint64_t>()).second;
-            for (const F x : b.values[model]) keys.push_back(key_(static_cast<double>(x)));
-        } else if (digits_left_ > 0) {
-            const unsigned shift = shift_of_next();
-            for (const F x : b.values[model]) {
-                const std::uint64_t key = key_(static_cast<double>(x));
-                if (is_candidate(key)) ++p.digits[(key >> shift) & (radix - 1)];
-            }
+            p.above += window_.collect(key_, b.values[model].first(seen), keys);
+            if (keys.empty()) p.keys.pop_back();
+        } else if (phase_ == phase::digits) {
+            if (key_.is_wide)
+                count<std::uint64_t>(b.values[model], p.digits);
+            else
+                count<std::uint32_t>(b.values[model], p.digits);
         } else if (const std::size_t n = equals_in(b, model, b.size()); n > 0) {
             p.equals[b.first] = n;
         }
     }
 
     void settle(const partial& whole) {
-        if (is_small_) return select(whole);
-        if (digits_left_ == 0) return place(whole.equals);
-        std::size_t digit = radix;
-        std::uint64_t at_digit = 0;
-        while (digit-- > 0) {
-            at_digit = whole.digits[digit];
-            if (at_digit >= needed_) break;
-            needed_ -= at_digit;
+        switch (phase_) {
+        case phase::sample:
+            return set_window(whole);
+        case phase::window:
+            return select(whole);
+        case phase::digits:
+            return select_digit(whole);
+        default:
+            return place(whole.equals);
         }
-        key_of_last_ |= std::uint64_t{digit} << shift_of_next();
-        if (--digits_left_ == 0 && at_digit == needed_) is_placed_ = keeps_equals_ = true;
     }
 
-    /// kept(e, x) for elements [at, at + n) of a block; x is their magnitude's key. How many equals come before `at` is
-    /// only counted in the one block where they run out.
+    /// The lowest magnitude that is selected in a block; NaN is selected too. Empty where that is not all: in the one
+    /// block where equals run out, where nothing is selected, or where NaN is not.
+    template <std::floating_point F>
+    std::optional<F> lowest_in(const block<F>& b) const {
+        const bool runs_out_here = !keeps_equals_ && b.first == block_of_last_;
+        if (key_of_last_ == none || runs_out_here || !std::isfinite(smallest())) return std::nullopt;
+        const bool takes_equals = keeps_equals_ || b.first < block_of_last_;
+        return key_.lowest<F>(takes_equals ? key_of_last_ : key_.next(key_of_last_));
+    }
+
+    /// Writes elements [at, at + out.size()) of a block, 0 for those that are not selected.
+    template <std::floating_point F>
+    void keep(const block<F>& b, std::size_t model, std::size_t at, std::span<double> out) const {
+        write<true>(b, model, at, out);
+    }
+
+    /// Writes 0 for elements [at, at + out.size()) of a block that are selected.
+    template <std::floating_point F>
+    void drop(const block<F>& b, std::size_t model, std::size_t at, std::span<double> out) const {
+        write<false>(b, model, at, out);
+    }
+
+    /// kept(e, is_selected) for elements [at, at + n) of a block. How many equals come before `at` is only counted in
+    /// the one block where they run out.
     template <std::floating_point F, class Kept>
     void for_each(const block<F>& b, std::size_t model, std::size_t at, std::size_t n, const Kept& kept) const {
         std::size_t equals_left = 0;
@@ -122,8 +154,119 @@ public:
 
 private:
     static constexpr std::size_t radix = 65536;
+    static constexpr std::uint64_t none = magnitude_window::none; // key_of_last_ where nothing is kept
 
-    static constexpr std::size_t few = 16384; // keys are no more than counts of digits
+    static constexpr std::size_t few = 16384;    // all keys are no more than counts of digits
+    static constexpr std::size_t many = 1 << 19; // worth a sample
+    static constexpr std::size_t piece = 64;     // of a block, in a sample
+    static constexpr std::size_t largest_sampled = 1 << 26;
+
+    enum class phase { sample, window, digits, place, settled };
+
+    // Of the sample's order, from a few deviations above the cut's expected place to as many below.
+    void set_window(const partial& whole) {
+        std::vector<std::uint64_t> keys;
+        for (const auto& [first, own] : whole.keys) keys.insert(keys.end(), own.begin(), own.end());
+        const auto seen = static_cast<double>(keys.size());
+        const double share = static_cast<double>(needed_) / static_cast<double>(size_);
+        const double margin = 6 * std::sqrt(seen * share * (1 - share)) + 8;
+        auto rest = keys.begin();
+        const auto key_of_rank = [&](double rank) {
+            const auto at = keys.begin() + static_cast<std::ptrdiff_t>(rank);
+            std::nth_element(rest, at, keys.end(), std::ranges::greater{});
+            rest = at;
+            return *at;
+        };
+        if (share * seen - margin >= 0) window_.high = key_of_rank(share * seen - margin);
+        if (share * seen + margin < seen) window_.low = key_of_rank(share * seen + margin);
+        // NaN has an order among keys, but none among numbers.
+        const auto is_number = [&](std::uint64_t key) {
+            return key == magnitude_window::none || !std::isnan(key_.magnitude(key));
+        };
+        phase_ = is_number(window_.high) && is_number(window_.low) ? phase::window : phase::digits;
+    }
+
+    void select_digit(const partial& whole) {
+        std::size_t digit = radix;
+        std::uint64_t at_digit = 0;
+        while (digit-- > 0) {
+            at_digit = whole.digits[digit];
+            if (at_digit >= needed_) break;
+            needed_ -= at_digit;
+        }
+        key_of_last_ |= std::uint64_t{digit} << shift_of_next();
+        if (--digits_left_ > 0) return;
+        keeps_equals_ = at_digit == needed_;
+        phase_ = keeps_equals_ ? phase::settled : phase::place;
+    }
+
+    template <class Key, std::floating_point F>
+    PLAIT_ALWAYS_INLINE static Key key_of(F x) {
+        if constexpr (sizeof(Key) == sizeof(float))
+            return static_cast<Key>(std::bit_cast<std::uint32_t>(std::fabs(static_cast<float>(x))));
+        else
+            return static_cast<Key>(std::bit_cast<std::uint64_t>(std::fabs(static_cast<double>(x))));
+    }
+
+    // Counts the next digit of those that have the digits found so far.
+    template <class Key, std::floating_point F>
+    void count(std::span<const F> values, std::vector<std::uint64_t>& digits) const {
+        constexpr unsigned bits = sizeof(Key) * 8;
+        constexpr std::size_t tile = 256;
+        const unsigned found = key_.digits() - digits_left_;
+        const unsigned shift = bits - 16 * (found + 1);
+        const auto prefix = static_cast<Key>(found == 0 ? 0 : key_of_last_ >> (64 - 16 * found));
+        std::array<Key, tile> keys;
+        for (std::size_t first = 0; first < values.size(); first += tile) {
+            const std::size_t n = std::min(tile, values.size() - first);
+            const F* x = values.data() + first;
+            Key has_candidates = found == 0;
+            with_widest_vectors([&]() PLAIT_ALWAYS_INLINE {
+                Key any = 0;
+                for (std::size_t e = 0; e < n; ++e) keys[e] = key_of<Key>(x[e]);
+                if (found > 0)
+                    for (std::size_t e = 0; e < n; ++e) any |= keys[e] >> (shift + 16) == prefix ? Key{1} : Key{0};
+                has_candidates |= any;
+            });
+            if (found == 0)
+                for (std::size_t e = 0; e < n; ++e) ++digits[keys[e] >> shift];
+            else if (has_candidates)
+                for (std::size_t e = 0; e < n; ++e)
+                    if (keys[e] >> (shift + 16) == prefix) ++digits[(keys[e] >> shift) & (radix - 1)];
+        }
+    }
+
+    template <bool Keeps, std::floating_point F>
+    void write(const block<F>& b, std::size_t model, std::size_t at, std::span<double> out) const {
+        const F* x = b.values[model].data() + at;
+        const auto write_one = [&](std::size_t e, bool is_selected) {
+            if constexpr (Keeps)
+                out[e] = is_selected ? static_cast<double>(x[e]) : 0;
+            else if (is_selected)
+                out[e] = 0;
+        };
+        const auto lowest = lowest_in(b);
+        if (!lowest) return for_each(b, model, at, out.size(), write_one);
+        std::size_t e = 0;
+        with_widest_vectors([&]() PLAIT_ALWAYS_INLINE {
+            pack<double> bound;
+            fill(bound, static_cast<double>(*lowest));
+            for (; e + lanes<double> <= out.size(); e += lanes<double>) {
+                pack<double> from, to;
+                load_doubles(from, x + e);
+                const auto is_dropped = (from < bound) & (from > -bound);
+                if constexpr (Keeps) {
+                    to = from;
+                    keep_where(~is_dropped, to);
+                } else {
+                    load(to, &out[e]);
+                    keep_where(is_dropped, to);
+                }
+                store(&out[e], to);
+            }
+        });
+        for (; e < out.size(); ++e) write_one(e, !(std::fabs(static_cast<double>(x[e])) < *lowest));
+    }
 
     // Finds the block in which the equals run out.
     void place(const std::map<std::size_t, std::size_t>& equals_of_blocks) {
@@ -132,16 +275,20 @@ private:
             if (equals >= needed_) break;
             needed_ -= equals;
         }
-        is_placed_ = true;
+        phase_ = phase::settled;
     }
 
     void select(const partial& whole) {
         std::vector<std::uint64_t> keys;
         for (const auto& [first, own] : whole.keys) keys.insert(keys.end(), own.begin(), own.end());
-        const auto last = keys.begin() + static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(needed_, keys.size()) - 1);
+        if (needed_ <= whole.above || needed_ > whole.above + keys.size()) {
+            phase_ = phase::digits; // the cut is not in the window
+            return;
+        }
+        needed_ -= whole.above;
+        const auto last = keys.begin() + static_cast<std::ptrdiff_t>(needed_ - 1);
         std::ranges::nth_element(keys, last, std::ranges::greater{});
         key_of_last_ = *last;
-        digits_left_ = 0;
         needed_ -= static_cast<std::uint64_t>(
             std::ranges::count_if(keys, [&](std::uint64_t key) { return key > key_of_last_; }));
         std::map<std::size_t, std::size_t> equals;
@@ -151,11 +298,6 @@ private:
     }
 
     unsigned shift_of_next() const { return 64 - 16 * (key_.digits() - digits_left_ + 1); }
-    // Whether a key has the digits found so far.
-    bool is_candidate(std::uint64_t key) const {
-        const unsigned found = key_.digits() - digits_left_;
-        return found == 0 || (key ^ key_of_last_) >> (64 - 16 * found) == 0;
-    }
     template <std::floating_point F>
     std::size_t equals_in(const block<F>& b, std::size_t model, std::size_t n) const {
         const auto begin = b.values[model].begin();
@@ -167,10 +309,11 @@ private:
     magnitude_key key_;
     std::uint64_t key_of_last_ = 0; // the smallest that is kept, or its digits found so far
     std::uint64_t needed_;          // how many are still to be found; at last, equals in the last block
+    magnitude_window window_;
+    std::size_t size_;
     std::size_t block_of_last_ = 0;
     unsigned digits_left_;
-    bool is_small_;
-    bool is_placed_ = false;
+    phase phase_ = phase::settled;
     bool keeps_equals_ = false; // all of them
 };
 

@@ -4,6 +4,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <limits>
 #include <span>
 #include <string_view>
 #include <type_traits>
@@ -57,6 +58,14 @@ concept block_watcher = requires(O& o, const O& seen, typename O::partial_type& 
     p += std::as_const(p);
     o.settle(std::as_const(p));
 };
+
+/// A watcher that need not see everything in its next pass: wanted(first) says how many elements of the block that
+/// begins with element `first`, 0 for none. More may come all the same.
+template <class O>
+concept choosy_watcher = block_watcher<O> && requires(const O& seen) {
+    { seen.wanted(std::size_t{}) } -> std::same_as<std::size_t>;
+};
+inline constexpr std::size_t all_elements = std::numeric_limits<std::size_t>::max();
 
 /// A run that looks at its whole tensor first.
 template <class R>

@@ -4,6 +4,7 @@
 #include <plait/merge/check_options.hpp>
 #include <plait/merge/magnitude_cut.hpp>
 #include <plait/merge/merge_method.hpp>
+#include <plait/merge/ranged_sum.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -11,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -101,6 +103,11 @@ public:
         for (const magnitude_cut& cut : cuts_) p.cuts.push_back(cut.empty());
         return p;
     }
+    std::size_t wanted(std::size_t first) const {
+        std::size_t most = 0;
+        for (const magnitude_cut& cut : cuts_) most = std::max(most, cut.wanted(first));
+        return most;
+    }
     template <std::floating_point F>
     void observe(const block<F>& b, partial_type& p) const {
         for (std::size_t c = 0; c < cuts_.size(); ++c)
@@ -113,14 +120,17 @@ public:
 
     template <std::floating_point F>
     void apply(const block<F>& b, std::size_t model, std::size_t at, std::span<double> out) const {
-        const F* x = b.values[model].data() + at;
-        const magnitude_cut& lower = cuts_[has_band_ ? 2 * model : model];
-        lower.for_each(b, model, at, out.size(),
-                       [&](std::size_t e, bool kept) { out[e] = kept ? static_cast<double>(x[e]) : 0; });
-        if (has_band_)
-            cuts_[2 * model + 1].for_each(b, model, at, out.size(), [&](std::size_t e, bool is_above) {
-                if (is_above) out[e] = 0;
-            });
+        cuts_[has_band_ ? 2 * model : model].keep(b, model, at, out);
+        if (has_band_) cuts_[2 * model + 1].drop(b, model, at, out);
+    }
+
+    /// Which magnitudes of a block are kept, where it is no more than that.
+    template <std::floating_point F>
+    std::optional<magnitude_range<F>> range(const block<F>& b, std::size_t model) const {
+        const auto lowest = cuts_[has_band_ ? 2 * model : model].lowest_in(b);
+        const auto highest = has_band_ ? cuts_[2 * model + 1].lowest_in(b) : lowest;
+        if (!lowest || !highest) return std::nullopt;
+        return magnitude_range<F>{*lowest, *highest, has_band_};
     }
 
 private:
@@ -165,6 +175,10 @@ struct top_k_over_model {
         template <std::floating_point F>
         void apply(const block<F>& b, std::size_t model, std::size_t at, std::span<double> out) const {
             all.apply(block<F>{b.first + offset, b.values, b.base}, model, at, out);
+        }
+        template <std::floating_point F>
+        auto range(const block<F>& b, std::size_t model) const {
+            return all.range(block<F>{b.first + offset, b.values, b.base}, model);
         }
     };
 

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <plait/core/instruction_set.hpp>
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <span>
+
+namespace plait {
+
+/// Building block of composition: the sign that counts per element, of the models' weighted elements. sign() is given
+/// one row per model and writes +1, -1 or, where all count, 0.
+template <class E>
+concept elector = std::copy_constructible<E> && requires(std::span<const std::span<double>> rows,
+                                                         std::span<double> out) {
+    E::sign(rows, out);
+};
+
+/// All elements count.
+struct no_election {
+    static constexpr bool elects = false;
+    template <class Pack>
+    PLAIT_ALWAYS_INLINE static void vote(const Pack&, Pack&) {}
+    static void sign(std::span<const std::span<double>>, std::span<double> out) { std::ranges::fill(out, 0.0); }
+};
+
+/// The sign of the sum; + where it is 0.   Source: Yadav et al. 2023.
+struct elect_by_sum {
+    static constexpr bool elects = true;
+    template <class Pack>
+    PLAIT_ALWAYS_INLINE static void vote(const Pack& x, Pack& sum) {
+        sum += x;
+    }
+    static void sign(std::span<const std::span<double>> rows, std::span<double> out) {
+        detail::with_widest_vectors([&]() PLAIT_ALWAYS_INLINE {
+            std::ranges::fill(out, 0.0);
+            for (const auto row : rows)
+                for (std::size_t e = 0; e < out.size(); ++e) out[e] += row[e];
+            for (double& s : out) s = s >= 0 ? 1 : -1;
+        });
+    }
+};
+
+/// The sign that more models have; + where they are as many.
+struct elect_by_count {
+    static constexpr bool elects = true;
+    template <class Pack>
+    PLAIT_ALWAYS_INLINE static void vote(const Pack& x, Pack& sum) {
+        sum += x > 0 ? Pack{} + 1 : Pack{};
+        sum -= x < 0 ? Pack{} + 1 : Pack{};
+    }
+    static void sign(std::span<const std::span<double>> rows, std::span<double> out) {
+        detail::with_widest_vectors([&]() PLAIT_ALWAYS_INLINE {
+            std::ranges::fill(out, 0.0);
+            for (const auto row : rows)
+                for (std::size_t e = 0; e < out.size(); ++e) {
+                    out[e] += row[e] > 0 ? 1 : 0;
+                    out[e] -= row[e] < 0 ? 1 : 0;
+                }
+            for (double& s : out) s = s >= 0 ? 1 : -1;
+        });
+    }
+};
+
+} // namespace plait
