@@ -13,6 +13,7 @@
 #include <plait/fuse/fuse.hpp>
 #include <plait/fuse/greedy_soup.hpp>
 #include <plait/fuse/merge.hpp>
+#include <plait/fuse/verify.hpp>
 #include <plait/match/greedy.hpp>
 #include <plait/match/hungarian.hpp>
 #include <plait/match/sinkhorn.hpp>

@@ -212,8 +212,8 @@ TEST_CASE("what is reordered, scaled, strided or misaligned is not given in plac
 
 TEST_CASE("packed elements are seen as the bytes that hold them") {
     const std::array bytes{std::byte{0x12}, std::byte{0x34}, std::byte{0x56}};
-    for (const auto& v : {any_tensor_view(dtype::f4, bytes.data(), {2, 3}),
-                          any_tensor_view(dtype::f6_e2m3, bytes.data(), {4})}) {
+    for (const auto& v :
+         {any_tensor_view(dtype::f4, bytes.data(), {2, 3}), any_tensor_view(dtype::f6_e2m3, bytes.data(), {4})}) {
         const gathered_view view(v);
         CHECK(view.type() == dtype::u8);
         REQUIRE(view.size() == 3);

@@ -91,8 +91,7 @@ TEST_CASE("progress never falls and ends at 1, whatever the number of threads") 
 TEST_CASE("an observer that throws stops the run") {
     const run_options options{.on_progress = [](double) { throw std::runtime_error("enough"); }};
     detail::progress done(options, 10);
-    CHECK(fault_of<std::runtime_error>([&] { parallel_for(10, 2, [&](std::size_t) { done.advance(); }); }) ==
-          "enough");
+    CHECK(fault_of<std::runtime_error>([&] { parallel_for(10, 2, [&](std::size_t) { done.advance(); }); }) == "enough");
 }
 
 TEST_CASE("fewer than one thread is refused") {

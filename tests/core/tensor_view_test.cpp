@@ -162,7 +162,9 @@ TEST_CASE("elements of less than a byte are packed: no strides, whole bytes at t
     CHECK(says(fault_of<shape_error>([&] { any_tensor_view(dtype::f4, bytes.data(), {5}); }),
                "shape [5] of F4 ends inside a byte"));
     CHECK_THROWS_AS(any_tensor_view(dtype::f6_e3m2, bytes.data(), {2}), shape_error);
-    CHECK(says(fault_of<shape_error>([&] { any_tensor_view(dtype::f4, bytes.data(), {2, 2}, {1, 2}); }),
+    CHECK(says(fault_of<shape_error>([&] {
+                   any_tensor_view(dtype::f4, bytes.data(), {2, 2}, {1, 2});
+               }),
                "expected packed elements"));
 }
 

@@ -3,12 +3,12 @@
 #include "io/temporary_folder.hpp"
 #include "support/catch.hpp"
 
+#include <sys/stat.h>
+
 #include <filesystem>
 #include <string>
 #include <type_traits>
 #include <utility>
-
-#include <sys/stat.h>
 
 namespace io = plait::io;
 

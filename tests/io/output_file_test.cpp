@@ -4,6 +4,9 @@
 #include "io/temporary_folder.hpp"
 #include "support/catch.hpp"
 
+#include <sys/resource.h>
+#include <sys/stat.h>
+
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
@@ -14,9 +17,6 @@
 #include <thread>
 #include <type_traits>
 #include <vector>
-
-#include <sys/resource.h>
-#include <sys/stat.h>
 
 namespace io = plait::io;
 namespace fs = std::filesystem;
@@ -151,8 +151,8 @@ TEST_CASE("targets that no file can take are refused before anything is written"
     const auto pipe = folder.path() / "pipe";
     REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
     const auto refused = [](const fs::path& path, const std::string& part) {
-        CHECK_THROWS_WITH(io::output_file(path, 1), Catch::Matchers::Contains(path.string()) &&
-                                                        Catch::Matchers::Contains(part));
+        CHECK_THROWS_WITH(io::output_file(path, 1),
+                          Catch::Matchers::Contains(path.string()) && Catch::Matchers::Contains(part));
     };
     refused(folder.path() / "sub", "directory");
     refused(folder.path() / "sub/", "directory");

@@ -49,8 +49,8 @@ const std::string valid = entry("a", "F32", "[2]", "[0,8]");
 } // namespace
 
 TEST_CASE("a header lists its tensors in the order of their bytes") {
-    const auto h = read(with_header("{" + entry("late", "F32", "[2]", "[4,12]") + "," +
-                                        entry("early", "BF16", "[1,2]", "[0,4]") + ",\"__metadata__\":{\"k\":\"v\"}}",
+    const auto h = read(with_header("{" + entry("late", "F32", "[2]", "[4,12]") + ","
+                                        + entry("early", "BF16", "[1,2]", "[0,4]") + ",\"__metadata__\":{\"k\":\"v\"}}",
                                     12));
     REQUIRE(h.tensors.size() == 2);
     CHECK(h.tensors[0].name == "early");
@@ -68,11 +68,12 @@ TEST_CASE("the freedoms of the format are accepted") {
     CHECK(read(with_metadata("{}")).metadata.empty());
     CHECK(read(with_header("{" + entry("", "F32", "[]", "[0,4]") + "}", 4)).tensors[0].shape.size() == 1);
     CHECK(read(with_header("{" + entry("a\\n\\u00e9", "U8", "[1]", "[0,1]") + "}", 1)).tensors[0].name == "a\n\u00e9");
-    CHECK(read(with_header("{" + entry("\\ud83d\\ude00", "U8", "[1]", "[0,1]") + "}", 1)).tensors[0].name ==
-          "\xF0\x9F\x98\x80");
+    CHECK(read(with_header("{" + entry("\\ud83d\\ude00", "U8", "[1]", "[0,1]") + "}", 1)).tensors[0].name
+          == "\xF0\x9F\x98\x80");
     CHECK(read(with_header("{" + entry("f", "F6_E2M3", "[4]", "[0,3]") + "}", 3)).tensors.size() == 1);
     CHECK(read(with_header("{" + entry("u", "U8", "[1]", "[0,1]") + "," + entry("f", "F32", "[2]", "[1,9]") + "}", 9))
-              .tensors.size() == 2);
+              .tensors.size()
+          == 2);
     std::string rank25;
     for (int i = 0; i < 25; ++i) rank25 += i ? ",1" : "2";
     CHECK(read(one("[" + rank25 + "]")).tensors[0].shape.rank() == 25);
@@ -81,8 +82,8 @@ TEST_CASE("the freedoms of the format are accepted") {
 TEST_CASE("fields that the format does not know are ignored, whatever their value") {
     for (const std::string value : {"1", "-1", "2.5", "null", "true", "\"s\"", "[[1,{}],\"F32\"]",
                                     "{\"dtype\":\"F33\",\"shape\":-1,\"deep\":{\"data_offsets\":[]}}"}) {
-        const auto h = read(with_header("{\"a\":{\"x\":" + value + ",\"dtype\":\"F32\",\"shape\":[2],\"y\":" + value +
-                                            ",\"data_offsets\":[0,8]}}",
+        const auto h = read(with_header("{\"a\":{\"x\":" + value + ",\"dtype\":\"F32\",\"shape\":[2],\"y\":" + value
+                                            + ",\"data_offsets\":[0,8]}}",
                                         8));
         CHECK(h.tensors[0].shape == plait::shape{2});
     }
@@ -98,8 +99,8 @@ TEST_CASE("a length that does not fit the file is refused") {
     refused("1234567", "7 bytes, expected at least 8");
     refused(little_endian(60), "60 bytes, but only 0 follow");
     refused(little_endian(1000) + "{}", "1000 bytes, but only 2 follow");
-    for (const std::uint64_t n : {~std::uint64_t{0}, ~std::uint64_t{0} - 7, std::uint64_t{0x7fffffff},
-                                  std::uint64_t{100'000'001}})
+    for (const std::uint64_t n :
+         {~std::uint64_t{0}, ~std::uint64_t{0} - 7, std::uint64_t{0x7fffffff}, std::uint64_t{100'000'001}})
         refused(little_endian(n) + "{}", "expected at most 100000000");
     refused(little_endian(0) + "{}", "not valid JSON");
 }
@@ -185,8 +186,8 @@ TEST_CASE("an entry has a dtype, a shape and two offsets") {
 }
 
 TEST_CASE("extents and offsets are plain integers below 2^64") {
-    for (const std::string number : {"-2", "-0", "2.0", "2e0", "2.9", "\"2\"", "null", "[2]", "true",
-                                     "18446744073709551616", "{}"}) {
+    for (const std::string number :
+         {"-2", "-0", "2.0", "2e0", "2.9", "\"2\"", "null", "[2]", "true", "18446744073709551616", "{}"}) {
         refused(one("[" + number + "]"), "an extent is ");
         refused(one("[2]", "[0," + number + "]"), "an offset is ");
     }
@@ -205,7 +206,8 @@ TEST_CASE("a shape whose size does not fit 64 bits is refused, from left to righ
     refused(one("[576460752303423489]"), "too large");
     refused(one("[9223372036854775808,9223372036854775808,0]", "[0,0]"), "too large");
     CHECK(read(with_header("{" + entry("a", "F32", "[0,9223372036854775808,9223372036854775808]", "[0,0]") + "}"))
-              .tensors.size() == 1);
+              .tensors.size()
+          == 1);
 }
 
 TEST_CASE("tensors follow each other without hole, overlap or rest") {
@@ -238,9 +240,9 @@ TEST_CASE("shape and dtype agree with the offsets") {
 
 TEST_CASE("messages stay short when the file is hostile") {
     const std::string junk(1'000'000, 'x');
-    for (const std::string& file : {with_header("{\"a\":{\"dtype\":\"" + junk + "\"}}"), with_header("{\"" + junk),
-                                    with_header("{\"a\":" + std::string(1'000'000, '1') + "}"),
-                                    with_metadata("{\"" + junk + "\":1}")})
+    for (const std::string& file :
+         {with_header("{\"a\":{\"dtype\":\"" + junk + "\"}}"), with_header("{\"" + junk),
+          with_header("{\"a\":" + std::string(1'000'000, '1') + "}"), with_metadata("{\"" + junk + "\":1}")})
         CHECK_THROWS_MATCHES(read(file), plait::io_error,
                              Catch::Matchers::Predicate<plait::io_error>(
                                  [](const plait::io_error& e) { return std::string(e.what()).size() < 500; }));

@@ -69,9 +69,9 @@ void begin_refused(const std::vector<named_tensor>& plan, const std::string& par
 
 TEST_CASE("the bytes are those of the reference writer") {
     const any_tensor_view test(dtype::i32, zeros, {2, 2});
-    CHECK(saved({{"test", test}}) ==
-          little_endian(64) + R"({"test":{"dtype":"I32","shape":[2,2],"data_offsets":[0,16]}})" + "    " +
-              std::string(16, '\0'));
+    CHECK(saved({{"test", test}})
+          == little_endian(64) + R"({"test":{"dtype":"I32","shape":[2,2],"data_offsets":[0,16]}})" + "    "
+                 + std::string(16, '\0'));
     CHECK(saved(model{}) == little_endian(8) + "{}      ");
 }
 
@@ -90,10 +90,10 @@ TEST_CASE("metadata comes first and sorted, names are escaped as the reference d
 
 TEST_CASE("tensors lie widest dtype first, then by the bytes of their names, whatever the order of the plan") {
     const std::vector<dtype> canonical{
-        dtype::u64,         dtype::i64,         dtype::f64,     dtype::c64,     dtype::f32,     dtype::u32,
-        dtype::i32,         dtype::bf16,        dtype::f16,     dtype::u16,     dtype::i16,     dtype::f8_e5m2fnuz,
-        dtype::f8_e4m3fnuz, dtype::f8_e8m0,     dtype::f8_e4m3, dtype::f8_e5m2, dtype::i8,      dtype::u8,
-        dtype::f6_e3m2,     dtype::f6_e2m3,     dtype::f4,      dtype::boolean};
+        dtype::u64,         dtype::i64,     dtype::f64,     dtype::c64,     dtype::f32, dtype::u32,
+        dtype::i32,         dtype::bf16,    dtype::f16,     dtype::u16,     dtype::i16, dtype::f8_e5m2fnuz,
+        dtype::f8_e4m3fnuz, dtype::f8_e8m0, dtype::f8_e4m3, dtype::f8_e5m2, dtype::i8,  dtype::u8,
+        dtype::f6_e3m2,     dtype::f6_e2m3, dtype::f4,      dtype::boolean};
     std::vector<named_tensor> plan;
     const bytes data = counted(64);
     for (const dtype d : canonical)

@@ -6,6 +6,7 @@
 #include <plait/core/parallel.hpp>
 #include <plait/match/hungarian.hpp>
 #include <plait/match/matcher.hpp>
+#include <plait/merge/describe.hpp>
 #include <plait/spec/permutation_spec.hpp>
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include <concepts>
 #include <cstddef>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -43,6 +45,12 @@ public:
 
     const permutation_spec& spec() const { return spec_; }
     const weight_matching_options& options() const { return options_; }
+
+    std::string describe() const {
+        return "weight_matching{" + plait::describe(spec_.tensor_rules()) + ", " + plait::describe(spec_.fixed_rules())
+               + ", " + plait::describe(spec_.units_rules()) + ", " + plait::describe(spec_.size_rules()) + ", "
+               + plait::describe(solve_) + ", " + plait::describe(options_) + "}";
+    }
 
     /// `anchor` null: the first model is the anchor.
     alignment align(const model_view* anchor, std::span<const model_view> models, const run_options& run) const {

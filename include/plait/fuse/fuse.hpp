@@ -5,7 +5,9 @@
 #include <plait/core/parallel.hpp>
 #include <plait/fuse/merge.hpp>
 #include <plait/fuse/policy.hpp>
+#include <plait/merge/describe.hpp>
 #include <plait/merge/sink.hpp>
+#include <plait/model/digest.hpp>
 #include <plait/model/model.hpp>
 #include <plait/model/model_list.hpp>
 #include <plait/model/same_tensors.hpp>
@@ -163,6 +165,18 @@ fusion_report fuse_and_deliver(block_sink& sink, model staged, std::span<const m
     return report;
 }
 
+template <class Policy>
+provenance provenance_of(std::span<const model_view> models, const model_view* base, const Policy& policy,
+                         const run_options& options) {
+    provenance result;
+    for (const auto& part : {describe(policy.alignment), describe(policy.method), describe(policy.repair)})
+        if (part != "unaligned{}" && part != "no_repair{}")
+            result.recipe += (result.recipe.empty() ? "" : " | ") + part;
+    for (const model_view& m : models) result.inputs.push_back(digest(m, {.threads = options.threads}));
+    if (base) result.base = digest(*base, {.threads = options.threads});
+    return result;
+}
+
 template <checkpoint_sink Out, class Policy>
 fusion_report fuse_models_into(Out& out, std::span<const model_view> models, const Policy& policy,
                                const run_options& options) {
@@ -170,6 +184,9 @@ fusion_report fuse_models_into(Out& out, std::span<const model_view> models, con
     const std::vector<named_tensor>& plan = models[0].tensors();
     // The output begins first: what is wrong with it shows before the long work.
     if constexpr (streaming_sink<Out>) {
+        if constexpr (recording_sink<Out>)
+            if (out.wants_provenance())
+                out.record(provenance_of(models, fusion<Policy>::base_of(policy), policy, options));
         stream_sink<Out> sink(out);
         sink.begin(plan);
         if constexpr (fusion<Policy>::is_final)

@@ -29,6 +29,7 @@ struct name_rule {
     std::string pattern;
     /// Of a method that looks at all tensors first; else null.
     std::shared_ptr<const any_method> surveying = {};
+    std::function<std::string()> describe = {};
 };
 
 /// What a method says of itself.
@@ -48,7 +49,8 @@ template <merge_method M>
 detail::typed_rule<detail::traits_of<M>> on(std::string glob, const M& method) {
     const auto erased = std::make_shared<const detail::any_method>(method);
     return {{[glob, erased](std::string_view tensor) { return matches_glob(glob, tensor) ? erased : nullptr; }, glob,
-             erased->survey ? erased : nullptr}};
+             erased->survey ? erased : nullptr,
+             [glob, method] { return "on(" + detail::in_quotes(glob) + ", " + describe(method) + ")"; }}};
 }
 
 /// A rule of by_name: a method for every layer. `pattern` is text, then "{l}" for the number of the layer, then a glob;
@@ -60,6 +62,9 @@ auto on_layers(std::string_view pattern, std::size_t layers, MethodAt method_at)
     using method = std::invoke_result_t<MethodAt, double>;
     static_assert(!surveying_method<method>, "plait: a method that looks at all tensors first cannot differ from layer "
                                              "to layer: write on(glob, method)");
+    const auto depth_of = [](std::size_t layer, std::size_t of) {
+        return of > 1 ? static_cast<double>(layer) / static_cast<double>(of - 1) : 0;
+    };
     const std::size_t at = pattern.find("{l}");
     if (at == std::string_view::npos || layers == 0 || pattern.substr(0, at).find_first_of("*?") < at)
         throw option_error("a rule for " + std::to_string(layers) + " layers has the pattern "
@@ -80,10 +85,14 @@ auto on_layers(std::string_view pattern, std::size_t layers, MethodAt method_at)
                                         + std::to_string(layers) + " layers of the rule " + detail::in_quotes(before)
                                         + "{l}",
                                     {.tensor = std::string(tensor)});
-             const double depth = layers > 1 ? static_cast<double>(layer) / static_cast<double>(layers - 1) : 0;
-             return std::make_shared<const detail::any_method>(method_at(depth));
+             return std::make_shared<const detail::any_method>(method_at(depth_of(layer, layers)));
          },
-         std::string(pattern)}};
+         std::string(pattern), nullptr,
+         [=] {
+             std::string text = "on_layers(" + detail::in_quotes(before) + ", " + std::to_string(layers);
+             for (std::size_t l = 0; l < layers; ++l) text += ", " + describe(method_at(depth_of(l, layers)));
+             return text + ")";
+         }}};
 }
 
 /// Mixes methods over tensors: each goes by the first rule that is for it. Throws option_error when none is, and
@@ -99,6 +108,12 @@ public:
     static constexpr bool may_refuse_values = Traits.may_refuse_values;
 
     explicit named_methods(std::vector<detail::name_rule> rules) : rules_(std::move(rules)) {}
+
+    std::string describe() const {
+        std::string text;
+        for (const auto& rule : rules_) text += (text.empty() ? "" : ", ") + rule.describe();
+        return "by_name(" + text + ")";
+    }
 
     class survey_run {
     public:
@@ -152,6 +167,8 @@ public:
         explicit run(std::shared_ptr<detail::block_combiner> own) : own_(std::move(own)) {}
         bool is_settled() const { return own_->is_settled(); }
         std::size_t elements_together() const { return own_->elements_together(); }
+        std::size_t wanted(std::size_t first) const { return own_->wanted(first); }
+        const detail::linear_combination* linear() const { return own_->linear(); }
         partial_type partial() const { return {own_->observer()}; }
         template <std::floating_point F>
         void observe(const block<F>& b, partial_type& p) const {

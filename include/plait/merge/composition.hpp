@@ -1,6 +1,7 @@
 #pragma once
 
 #include <plait/merge/combine.hpp>
+#include <plait/merge/describe.hpp>
 #include <plait/merge/elect.hpp>
 #include <plait/merge/linear_combination.hpp>
 #include <plait/merge/merge_method.hpp>
@@ -79,6 +80,11 @@ public:
 
     composition(Sparsifier sparsify, Elector, Combiner combine, composition_options options = {})
         : sparsify_(std::move(sparsify)), combine_(std::move(combine)), options_(std::move(options)) {}
+
+    std::string describe() const {
+        return "composition{" + plait::describe(sparsify_) + ", " + plait::describe(Elector{}) + ", "
+               + plait::describe(combine_) + ", " + plait::describe(options_) + "}";
+    }
 
     class run {
         static auto sparse_run_of() { // never called: its type

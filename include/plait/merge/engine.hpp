@@ -85,8 +85,11 @@ public:
         for (std::size_t t : large) total += tasks_of(t).size();
         progress done(options_, total);
         const auto complete = [&](const task& t) {
-            if (runs_[t.tensor] && !runs_[t.tensor]->is_settled()) observe(*runs_[t.tensor], {{t}}, 1); // its only task
-            finish(t);
+            if (!is_there(t)) {
+                block_combiner* own = runs_[t.tensor].get();
+                if (own && !own->is_settled()) observe(*own, {{t}}, 1); // its only task
+                finish(t);
+            }
             done.advance();
         };
         parallel_for(tasks.size(), threads_, [&](std::size_t i) { complete(tasks[i]); });
@@ -94,7 +97,8 @@ public:
             const auto own = tasks_of(t);
             std::vector<std::vector<task>> groups;
             for (const task& part : own) groups.push_back({part});
-            observe(*runs_[t], groups, threads_);
+            if (!std::ranges::all_of(own, [&](const task& part) { return is_there(part); }))
+                observe(*runs_[t], groups, threads_);
             parallel_for(own.size(), threads_, [&](std::size_t i) { complete(own[i]); });
         }
         sink_.commit();
@@ -115,6 +119,12 @@ private:
         for (std::size_t first = 0; first < size; first += length)
             tasks.push_back({tensor, first, std::min(length, size - first)});
         return tasks;
+    }
+
+    // Whether an earlier run has written it.
+    bool is_there(const task& t) const {
+        const std::size_t width = bits(output_type(t.tensor)) / 8;
+        return sink_.has(t.tensor, t.first * width, t.count * width);
     }
 
     // Elements of a block.

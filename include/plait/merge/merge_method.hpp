@@ -1,11 +1,13 @@
 #pragma once
 
 #include <plait/core/shape.hpp>
+#include <plait/merge/describe.hpp>
 
 #include <concepts>
 #include <cstddef>
 #include <limits>
 #include <span>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -126,6 +128,11 @@ namespace detail {
 template <merge_method Method>
 struct method_with_integers : Method {
     integer_policy integers;
+
+    std::string describe() const {
+        return "with_integers(" + plait::describe(integers) + ", " + plait::describe(static_cast<const Method&>(*this))
+               + ")";
+    }
 };
 
 } // namespace detail

@@ -3,6 +3,7 @@
 #include <plait/core/byte_range.hpp>
 #include <plait/model/model.hpp>
 #include <plait/model/model_view.hpp>
+#include <plait/model/provenance.hpp>
 
 #include <algorithm>
 #include <concepts>
@@ -28,6 +29,20 @@ concept streaming_sink = requires(S& sink, std::span<const named_tensor> plan, s
     sink.commit();
 };
 
+/// A sink that keeps how its contents came about is told before begin().
+template <class S>
+concept recording_sink = streaming_sink<S> && requires(S& sink, const provenance& p) {
+    { sink.wants_provenance() } -> std::same_as<bool>;
+    sink.record(p);
+};
+
+/// A sink that goes on with what an earlier run has written says what need not be written again.
+template <class S>
+concept resuming_sink = streaming_sink<S> && requires(const S& sink, std::size_t tensor, std::size_t offset,
+                                                      std::size_t size) {
+    { sink.has(tensor, offset, size) } -> std::same_as<bool>;
+};
+
 /// What fuse_into writes to: a file, or memory such as a model or a trainer's live buffers.
 template <class O>
 concept checkpoint_sink = streaming_sink<O> || writable_checkpoint<O>;
@@ -44,6 +59,8 @@ public:
 
     /// The element type that is written, given that of the plan.
     virtual dtype type(std::size_t, dtype planned) const { return planned; }
+    /// Whether these bytes are there from an earlier run.
+    virtual bool has(std::size_t, std::size_t, std::size_t) const { return false; }
     /// The memory of a row-major tensor from byte `offset` on; null when bytes must be handed over by write().
     virtual std::byte* region(std::size_t, std::size_t) const { return nullptr; }
 };
@@ -57,6 +74,12 @@ public:
         sink_.write(tensor, offset, bytes);
     }
     void commit() override { sink_.commit(); }
+    bool has(std::size_t tensor, std::size_t offset, std::size_t size) const override {
+        if constexpr (resuming_sink<S>)
+            return sink_.has(tensor, offset, size);
+        else
+            return false;
+    }
 
 private:
     S& sink_;
