@@ -59,7 +59,7 @@ public:
     }
 
 private:
-    static constexpr std::size_t few = 64;
+    static constexpr std::size_t few = 256;
     static constexpr std::size_t pair = 16; // elements of two steps
 
     // Multiplying by the reciprocal is exact for powers of two, and several times faster.
