@@ -64,6 +64,10 @@ TEST_CASE("a checkpoint in several files is the same checkpoint") {
     CHECK(networks::same_bits(io::open(index), m));
     CHECK(std::filesystem::exists(folder.path() / "model-00003-of-00003.safetensors"));
     CHECK_THROWS_AS(io::save(index, m, {.shard_size = 0}), option_error);
+    std::filesystem::create_directory(folder.path() / "d.safetensors.index.json");
+    CHECK_THROWS_AS(io::save(folder.path() / "d.safetensors.index.json", m, {.shard_size = 900}), io_error);
+    CHECK(folder.file_count() == 7);  // six files, and the folder with nothing beside it
+    io::save(index, io::open(index)); // onto its own files, which are mapped
     CHECK(networks::same_bits(io::open(index), m));
 }
 
@@ -124,7 +128,7 @@ TEST_CASE("a run that ends early is gone on with") {
 
     CHECK_THROWS_AS(fused(options, stop_at(.5)), stop);
     CHECK(!std::filesystem::exists(path));
-    CHECK(folder.file_count() == 3); // two unfinished files and the journal
+    CHECK(folder.file_count() == 4); // three unfinished files and the journal
     int calls = 0;
     CHECK(fused(options, {.on_progress = [&](double) { ++calls; }}) == expected);
     CHECK(calls == 3);

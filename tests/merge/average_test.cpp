@@ -70,6 +70,19 @@ TEMPLATE_TEST_CASE("the mean is that of doubles, rounded once", "", float, doubl
     CHECK(wrong == 0);
 }
 
+TEST_CASE("sums of halves that are too large or too small for a float are those of doubles") {
+    const std::vector<bfloat16> huge(40, bfloat16(3e38)), tiny(40, bfloat16(1e-5));
+    const auto near = [](const model& m, double x) {
+        const auto found = numbers_of<bfloat16>(m);
+        return std::ranges::all_of(found, [&](bfloat16 y) { return y == bfloat16(x); });
+    };
+    CHECK(near(merge({one_tensor(huge), one_tensor(huge)}, average{}), 3e38));
+    CHECK(near(merge({one_tensor(huge), one_tensor(huge)}, average{.weights = {.3, .7}}), 3e38));
+    const double w = 1e39;
+    CHECK(near(merge({one_tensor(tiny), one_tensor(tiny)}, average{.weights = {w, w}, .normalize = false}),
+               2 * w * static_cast<double>(tiny[0])));
+}
+
 TEMPLATE_TEST_CASE("equal models come back unchanged, bit for bit", "", float, double, float16, bfloat16) {
     auto numbers = random_numbers<TestType>(1000, 1);
     numbers[0] = static_cast<TestType>(-0.0);

@@ -66,7 +66,13 @@ PLAIT_AVX2_STEP __m256d lose_bits(__m256d x) {
 /// either.
 PLAIT_AVX2_STEP __m256 round_to_odd(const doubles& x) { return to_floats({lose_bits(x.low), lose_bits(x.high)}); }
 
-/// Writes eight floats, each rounded once. False where some have to be rounded on their own.
+/// Whether all are finite.
+PLAIT_AVX2_STEP bool is_finite(__m256 x) {
+    const __m256 magnitude = _mm256_andnot_ps(_mm256_set1_ps(-0.0F), x);
+    return _mm256_movemask_ps(_mm256_cmp_ps(magnitude, _mm256_set1_ps(__builtin_inff()), _CMP_NLT_UQ)) == 0;
+}
+
+/// Writes eight floats, each rounded once. False where some are not finite: sums may be that in float alone.
 PLAIT_AVX2_STEP bool store(floats x, std::byte* to, bfloat16) {
     const __m256i bits = _mm256_castps_si256(x.all);
     const __m256i is_odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
@@ -74,12 +80,12 @@ PLAIT_AVX2_STEP bool store(floats x, std::byte* to, bfloat16) {
     const __m256i words = _mm256_srli_epi32(_mm256_add_epi32(bits, half), 16);
     const __m128i packed = _mm_packus_epi32(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1));
     _mm_storeu_si128(reinterpret_cast<__m128i*>(to), packed);
-    return _mm256_movemask_ps(_mm256_cmp_ps(x.all, x.all, _CMP_UNORD_Q)) == 0;
+    return is_finite(x.all);
 }
 PLAIT_AVX2_STEP bool store(floats x, std::byte* to, float16) {
     const __m128i words = _mm256_cvtps_ph(x.all, _MM_FROUND_TO_NEAREST_INT);
     _mm_storeu_si128(reinterpret_cast<__m128i*>(to), words);
-    return true;
+    return is_finite(x.all);
 }
 
 /// Writes eight doubles, each rounded once. False where some have to be rounded on their own.

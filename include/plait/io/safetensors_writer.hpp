@@ -18,6 +18,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -120,13 +121,8 @@ public:
                 throw io_error(std::to_string(r.written[i]) + " bytes were written, expected " + std::to_string(t.size),
                                place(t.name));
         for (const auto& file : r.files) file->flush();
-        if (r.plan.index) std::filesystem::remove(path_); // an old index must not speak of new files
-        for (const auto& file : r.files) file->commit();
-        if (r.plan.index) {
-            output_file index(path_, r.plan.index->size());
-            index.write(0, std::as_bytes(std::span(*r.plan.index)));
-            index.commit();
-        }
+        if (r.plan.index) remove_old_index();
+        for (const auto& file : r.files) file->commit(); // the index comes last
         if (r.log) r.log->remove();
         r.is_committed = true;
     }
@@ -143,7 +139,7 @@ private:
         }
 
         detail::shard_plan plan;
-        std::vector<std::unique_ptr<output_file>> files;
+        std::vector<std::unique_ptr<output_file>> files; // of the shards, then of the index
         std::vector<std::atomic<std::uint64_t>> written; // bytes of each tensor
         std::optional<detail::journal> log;
         std::map<std::pair<std::size_t, std::size_t>, std::size_t> earlier; // tensor, offset -> size
@@ -164,6 +160,10 @@ private:
                     std::make_unique<output_file>(path_.parent_path() / shard.name, shard.size, rest));
                 run_->files.back()->write(0, std::as_bytes(std::span(shard.head)));
             }
+            if (const auto& index = run_->plan.index) {
+                run_->files.push_back(std::make_unique<output_file>(path_, index->size(), rest));
+                run_->files.back()->write(0, std::as_bytes(std::span(*index)));
+            }
         } catch (...) {
             run_.reset(); // begin() may be called again
             throw;
@@ -182,6 +182,13 @@ private:
                 continue;
             if (run_->earlier.try_emplace({e.tensor, e.offset}, e.size).second) run_->written[e.tensor] += e.size;
         }
+    }
+
+    // It must not speak of new files.
+    void remove_old_index() const {
+        std::error_code fault;
+        std::filesystem::remove(path_, fault);
+        if (fault) throw io_error("cannot remove the old index: " + fault.message(), place());
     }
 
     run& running() const {

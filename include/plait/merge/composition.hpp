@@ -223,7 +223,7 @@ public:
         // for no other elements.
         template <std::floating_point F>
         bool combine_ranges(const block<F>& b, std::span<double> out) const {
-            if (std::same_as<F, float> && b.base.empty()) return false;
+            if (std::same_as<F, float> && (b.base.empty() || !fits_float())) return false;
             std::vector<detail::ranged_model<F>> models(weights_.size());
             for (std::size_t k = 0; k < models.size(); ++k) {
                 const auto range = sparse_.range(b, k);
@@ -235,6 +235,13 @@ public:
             const bool divides = combine_.divide_by != divisor::one;
             detail::ranged_sum<Elector, F>(divides, smallest_divisor, lambda_).combine(models, b.values, out);
             return true;
+        }
+
+        // Whether factors keep their precision as floats; sums of halves then do, too.
+        bool fits_float() const {
+            const auto is_moderate = [](double x) { return x == 0 || (std::fabs(x) > 1e-9 && std::fabs(x) < 1e9); };
+            return is_moderate(lambda_) && std::ranges::all_of(weights_, is_moderate)
+                   && std::ranges::all_of(scales_, is_moderate);
         }
 
         std::vector<double> coefficients() const {

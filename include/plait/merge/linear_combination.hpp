@@ -21,7 +21,8 @@ public:
         : coefficients_(std::move(coefficients)),
           divisor_(divisor),
           factor_(1 / divisor),
-          divides_(!is_power_of_two(divisor)) {}
+          divides_(!is_power_of_two(divisor)),
+          fits_float_(is_moderate(divisor) && std::ranges::all_of(coefficients_, is_moderate)) {}
 
     const linear_combination* linear() const { return this; }
 
@@ -54,7 +55,7 @@ public:
     void combine(std::span<const std::byte* const> models, const std::byte* base, std::size_t count,
                  std::byte* out) const {
         if constexpr (sizeof(T) == 2)
-            if (models.size() <= few) return combine_in<float, T>(models, base, count, out);
+            if (models.size() <= few && fits_float_) return combine_in<float, T>(models, base, count, out);
         combine_in<double, T>(models, base, count, out);
     }
 
@@ -67,6 +68,9 @@ private:
         int exponent = 0;
         return std::frexp(x, &exponent) == 0.5 && exponent > -1000 && exponent < 1000;
     }
+
+    // A float of it and its products with halves keep their precision.
+    static bool is_moderate(double x) { return x == 0 || (std::fabs(x) > 1e-30 && std::fabs(x) < 1e30); }
 
     template <class Sum, class T>
     void combine_in(std::span<const std::byte* const> models, const std::byte* base, std::size_t count,
@@ -96,7 +100,10 @@ private:
             sum = k == 0 ? part : sum + part;
         }
         sum = divides_ ? sum / static_cast<Sum>(divisor_) : sum * static_cast<Sum>(factor_);
-        store_as<T>(base ? sum + from : sum, out + i * sizeof(T));
+        if (base) sum += from;
+        if constexpr (std::same_as<Sum, float>)
+            if (!std::isfinite(sum)) return combine_element<double, T>(models, base, i, out); // perhaps in float alone
+        store_as<T>(sum, out + i * sizeof(T));
     }
 
 #if PLAIT_HAS_AVX2_FUNCTIONS
@@ -154,6 +161,7 @@ private:
     double divisor_;
     double factor_; // 1 / divisor
     bool divides_;
+    bool fits_float_;
 };
 
 /// A run whose combine() may be no more than a linear combination; linear() is null where it is more. The engine need
