@@ -9,8 +9,10 @@
 #include "support/catch.hpp"
 #include "support/networks.hpp"
 
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -157,6 +159,48 @@ TEST_CASE("a run that ends early is gone on with") {
     CHECK_THROWS_AS(
         fuse_into(unknown, models, task_vectors{models[0]} | dare{.keep_mask = [](auto...) { return true; }}),
         option_error);
+}
+
+TEST_CASE("what an earlier run wrote counts once, and only without gaps") {
+    const temporary_folder folder;
+    const auto path = folder.path() / "out.safetensors";
+    model m;
+    m.add("w", dtype::u8, {200});
+    const std::vector<std::byte> bytes(200, std::byte{7});
+    const std::span<const std::byte> all(bytes);
+    const auto begun = [&] {
+        auto out = io::create(path, {.resume = true});
+        out.record({"by hand", {}});
+        out.begin(std::as_const(m).tensors());
+        return out;
+    };
+    begun().write(0, 0, all.first(100));
+    {
+        auto out = begun();
+        CHECK(out.has(0, 0, 100));
+        CHECK(!out.has(0, 0, 50));
+        CHECK(!out.has(0, 0, 200));
+        out.write(0, 0, all.first(50));
+        out.write(0, 50, all.first(50));
+        CHECK_THROWS_AS(out.commit(), io_error); // the second half is not there
+    }
+    auto out = begun();
+    out.write(0, 100, all.first(100));
+    out.commit();
+    CHECK(contents(path).ends_with(std::string(200, 7)));
+}
+
+TEST_CASE("a writer makes nothing that its reader refuses") {
+    const temporary_folder folder;
+    const model m = three_tensors(1);
+    for (const std::string name : {".x.safetensors.index.json", "\xFF.safetensors.index.json"})
+        CHECK_THROWS_AS(io::save(folder.path() / name, m), io_error);
+    CHECK_THROWS_AS(io::save(folder.path() / "x.safetensors.index.json", model()), io_error);
+    CHECK(folder.file_count() == 0);
+    io::save(folder.path() / ".safetensors.index.json", m);
+    CHECK(networks::same_bits(io::open(folder.path() / ".safetensors.index.json"), m));
+    auto out = io::create(folder.path() / "x.safetensors", {.resume = true});
+    out.record({"by_name(on(\"layers.?.weight\", ties{0.2}))", {}}); // a glob is no part that cannot be compared
 }
 
 TEST_CASE("anyone can check how a checkpoint came about") {

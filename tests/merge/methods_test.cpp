@@ -12,6 +12,7 @@
 #include <limits>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -348,6 +349,30 @@ TEMPLATE_TEST_CASE("exactly the largest are kept in tensors that are large enoug
             wrong += !(y[i] == expected[i] || (y[i] != y[i] && std::isnan(expected[i])));
         CHECK(wrong == 0);
     }
+}
+
+TEST_CASE("weights that cancel divide halves no more than floats") {
+    const auto found = [](auto type) {
+        using T = decltype(type);
+        const auto filled = [](double x) {
+            model m;
+            auto* to = m.add("w", dtype_of<T>::value, shape(64)).bytes();
+            for (std::size_t i = 0; i < 64; ++i) detail::store_as<T>(x, to + i * sizeof(T));
+            return m;
+        };
+        const std::vector<model> tuned{filled(1), filled(2), filled(-3)};
+        const model base = filled(0);
+        const auto policy = task_vectors{base} | ties{.density = .999, .weights = {.3, .6, -.9}};
+        const auto linear =
+            task_vectors{base} | task_arithmetic{.weights = {.3, .6, -.9}, .divide_by = divisor::weights};
+        const auto first = [](const model& m) { return static_cast<double>(detail::load_as<T>(m.at("w").bytes())); };
+        return std::pair(first(fuse(tuned, policy)), first(fuse(tuned, linear)));
+    };
+    const auto of_floats = found(float{});
+    const auto of_halves = found(bfloat16{});
+    CHECK(of_floats.first == Catch::Approx(4.2));
+    CHECK(of_halves.first == Catch::Approx(4.2).epsilon(.01));
+    CHECK(of_halves.second == Catch::Approx(of_floats.second).epsilon(.01));
 }
 
 TEMPLATE_TEST_CASE("ties of halves and of floats are those of their definition", "", bfloat16, float) {

@@ -62,8 +62,8 @@ PLAIT_AVX2_STEP __m256d lose_bits(__m256d x) {
     return _mm256_castsi256_pd(_mm256_andnot_si256(lost, odd));
 }
 
-/// round_to_odd of doubles that are normal as floats, zero, infinite or NaN; of smaller ones a float that is not normal
-/// either.
+/// round_to_odd of doubles that are normal as floats, zero, infinite or NaN. Smaller ones become floats that are not
+/// normal, and have to be rounded on their own, or round up to the least normal one, as they do in bfloat16.
 PLAIT_AVX2_STEP __m256 round_to_odd(const doubles& x) { return to_floats({lose_bits(x.low), lose_bits(x.high)}); }
 
 /// Whether all are finite.

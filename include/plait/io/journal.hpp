@@ -5,13 +5,13 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <filesystem>
 #include <span>
 #include <utility>
@@ -30,10 +30,17 @@ public:
     /// Opens or begins the journal of the output that `key` tells apart. Throws io_error when another process has it.
     journal(std::filesystem::path path, std::uint64_t key) : path_(std::move(path)) {
         const location here{.file = path_.string()};
-        file_ = file_descriptor(::open(c_path(path_), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
+        file_ = file_descriptor(
+            retry([&] { return ::open(c_path(path_), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0666); }));
         if (!file_) throw_system_error("cannot open the journal", here);
-        if (::flock(file_.get(), LOCK_EX | LOCK_NB) != 0)
+        if (retry([&] { return ::flock(file_.get(), LOCK_EX | LOCK_NB); }) != 0) {
+            if (errno != EWOULDBLOCK) throw_system_error("cannot lock the journal", here);
             throw io_error("another process is writing this output, expected only one", here);
+        }
+        struct stat status {};
+        if (::fstat(file_.get(), &status) != 0) throw_system_error("cannot look at the journal", here);
+        if (status.st_nlink == 0)
+            throw io_error("another process has just finished this output, expected only one", here);
         const std::array<std::uint64_t, 2> head{magic, key};
         std::array<std::uint64_t, 2> found{};
         if (read_at(0, found.data(), sizeof(found)) && found == head) {
@@ -71,8 +78,9 @@ private:
             throw_system_error("cannot go on with the journal", {.file = path_.string()});
     }
     void append(const void* bytes, std::size_t size) const {
-        if (retry([&] { return ::write(file_.get(), bytes, size); }) != static_cast<ssize_t>(size))
-            throw_system_error("cannot write the journal", {.file = path_.string()});
+        const auto n = retry([&] { return ::write(file_.get(), bytes, size); });
+        if (n != static_cast<ssize_t>(size))
+            throw_system_error("cannot write the journal", {.file = path_.string()}, n < 0 ? errno : EIO);
     }
 
     std::filesystem::path path_;

@@ -65,7 +65,7 @@ inline std::string shard_name(const std::string& index, std::size_t i, std::size
            + ".safetensors";
 }
 
-/// Throws io_error before anything is written, option_error when no tensor fits.
+/// Throws io_error before anything is written, option_error when the shard size is 0.
 inline shard_plan plan_shards(std::span<const named_tensor> plan, const std::map<std::string, std::string>& metadata,
                               const std::filesystem::path& path, std::uint64_t shard_size) {
     check_names(plan, path.string());
@@ -73,6 +73,8 @@ inline shard_plan plan_shards(std::span<const named_tensor> plan, const std::map
     const bool has_index = is_index(path);
     if (has_index && shard_size == 0)
         throw option_error("the shard size is 0, expected 1 or more bytes", {.file = path.string()});
+    if (has_index && plan.empty())
+        throw io_error("there is no tensor, expected one or more in an index", {.file = path.string()});
     shard_plan result;
     result.tensors.resize(plan.size());
     const auto shards = fill_shards(plan, has_index ? shard_size : std::numeric_limits<std::uint64_t>::max());
@@ -85,12 +87,19 @@ inline shard_plan plan_shards(std::span<const named_tensor> plan, const std::map
         const std::string file = has_index ? shard_name(target, s, shards.size()) : target;
         for (std::size_t k = 0; k < own.size(); ++k) {
             result.tensors[shards[s][k]] = {own[k].name, s, layout.tensors[k].begin, layout.tensors[k].size};
+            if (has_index) check_shard_name(file, path.string(), own[k].name);
             files.emplace(own[k].name, file);
             total += layout.tensors[k].size;
         }
         result.shards.push_back({file, std::move(layout.head), layout.file_size});
     }
-    if (has_index) result.index = write_index(files, total);
+    if (!has_index) return result;
+    json_string(target, {.file = path.string()}); // the index holds it
+    result.index = write_index(files, total);
+    if (result.index->size() > index_limit)
+        throw io_error("the index would have " + std::to_string(result.index->size()) + " bytes, expected at most "
+                           + std::to_string(index_limit),
+                       {.file = path.string()});
     return result;
 }
 

@@ -33,7 +33,8 @@ struct create_options {
     /// Adds to the metadata how fuse_into made the contents: plait.version, plait.recipe, plait.inputs and plait.base,
     /// for verify(). Costs a pass over the inputs.
     bool provenance = true;
-    /// Keeps what is written when a run ends early, and goes on with it in a later run of the same recipe and inputs.
+    /// Keeps what is written when a run ends early, and goes on with it in a later run of the same recipe and inputs. A
+    /// run of another recipe into the same files begins anew; what other files were begun stays beside them, hidden.
     bool resume = false;
 };
 
@@ -57,7 +58,7 @@ public:
 
     /// Before begin(): how the contents come about. Throws option_error when that does not tell one run from another.
     void record(const provenance& p) {
-        if (options_.resume && p.recipe.find('?') != p.recipe.npos)
+        if (options_.resume && !p.tells_apart())
             throw option_error("the policy " + p.recipe
                                    + " has parts (?) that another run cannot be compared with, expected none with "
                                      ".resume = true",
@@ -74,6 +75,9 @@ public:
     /// option_error when the writer may resume but does not know what it writes.
     void begin(std::span<const named_tensor> plan) {
         if (run_) throw error("begin() was called before", place());
+        std::error_code fault;                               // then it stays relative
+        absolute_ = std::filesystem::absolute(path_, fault); // whatever becomes of the working directory
+        if (fault) absolute_ = path_;
         if (options_.resume && !is_recorded_)
             throw option_error(
                 "what is written cannot be told from what an earlier run wrote, expected record() before "
@@ -100,16 +104,17 @@ public:
         if (r.is_there(tensor, offset, bytes.size())) return;
         r.files[t.shard]->write(t.begin + offset, bytes);
         if (r.log) r.log->add(tensor, offset, bytes);
-        r.written[tensor] += bytes.size();
+        r.written[tensor] += bytes.size() - r.counted(tensor, offset, bytes.size());
     }
 
     /// Whether an earlier run has written these bytes. Safe from several threads.
     bool has(std::size_t tensor, std::size_t offset, std::size_t size) const {
         const run& r = running();
-        std::size_t found = 0;
-        const auto end = r.earlier.lower_bound({tensor, offset + size});
-        for (auto part = r.earlier.lower_bound({tensor, offset}); part != end; ++part) found += part->second;
-        return found == size && (size > 0 || !r.earlier.empty());
+        std::size_t at = offset; // parts must follow each other without a gap
+        for (auto part = r.earlier.find({tensor, at}); part != r.earlier.end() && at < offset + size;
+             part = r.earlier.find({tensor, at}))
+            at += part->second;
+        return at == offset + size;
     }
 
     /// Puts the complete files in their place, durably. Throws io_error when bytes are missing; more may then be
@@ -138,11 +143,23 @@ private:
             return part != earlier.end() && part->second == size;
         }
 
+        // Bytes of a range that an earlier run has written.
+        std::size_t counted(std::size_t tensor, std::size_t offset, std::size_t size) const {
+            std::size_t bytes = 0;
+            for (auto part = earlier.lower_bound({tensor, 0}); part != earlier.lower_bound({tensor, offset + size});
+                 ++part) {
+                const std::size_t begin = std::max(offset, part->first.second);
+                const std::size_t end = std::min(offset + size, part->first.second + part->second);
+                if (begin < end) bytes += end - begin;
+            }
+            return bytes;
+        }
+
         detail::shard_plan plan;
         std::vector<std::unique_ptr<output_file>> files; // of the shards, then of the index
         std::vector<std::atomic<std::uint64_t>> written; // bytes of each tensor
         std::optional<detail::journal> log;
-        std::map<std::pair<std::size_t, std::size_t>, std::size_t> earlier; // tensor, offset -> size
+        std::map<std::pair<std::size_t, std::size_t>, std::size_t> earlier; // tensor, offset -> size, without overlaps
         bool is_committed = false;
     };
 
@@ -152,8 +169,8 @@ private:
             if (options_.resume) {
                 std::uint64_t key = 0;
                 for (const auto& shard : run_->plan.shards) key = plait::detail::xxh64(shard.head, key);
-                run_->log.emplace(path_.parent_path() / ("." + path_.filename().string().substr(0, 200) + ".journal"),
-                                  key);
+                run_->log.emplace(
+                    absolute_.parent_path() / ("." + path_.filename().string().substr(0, 200) + ".journal"), key);
             }
             for (const auto& shard : run_->plan.shards) {
                 run_->files.push_back(
@@ -176,7 +193,8 @@ private:
         for (const auto& e : run_->log->entries()) {
             if (e.tensor >= run_->plan.tensors.size()) continue;
             const auto& t = run_->plan.tensors[e.tensor];
-            if (e.offset > t.size || e.size > t.size - e.offset) continue;
+            if (e.size == 0 || e.offset > t.size || e.size > t.size - e.offset) continue;
+            if (run_->counted(e.tensor, e.offset, e.size) > 0) continue;
             bytes.resize(e.size);
             if (!run_->files[t.shard]->read(t.begin + e.offset, bytes) || plait::detail::xxh64(bytes) != e.hash)
                 continue;
@@ -187,7 +205,7 @@ private:
     // It must not speak of new files.
     void remove_old_index() const {
         std::error_code fault;
-        std::filesystem::remove(path_, fault);
+        std::filesystem::remove(absolute_, fault);
         if (fault) throw io_error("cannot remove the old index: " + fault.message(), place());
     }
 
@@ -199,6 +217,7 @@ private:
     location place(std::string tensor = {}) const { return {.file = path_.string(), .tensor = std::move(tensor)}; }
 
     std::filesystem::path path_;
+    std::filesystem::path absolute_;
     create_options options_;
     bool is_recorded_ = false;
     std::unique_ptr<run> run_; // empty until begin()

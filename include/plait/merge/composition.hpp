@@ -234,14 +234,14 @@ public:
             }
             const bool divides = combine_.divide_by != divisor::one;
             detail::ranged_sum<Elector, F>(divides, smallest_divisor, lambda_).combine(models, b.values, out);
-            return true;
+            // Sums may be infinite in float alone.
+            return std::same_as<F, double> || std::ranges::all_of(out, [](double x) { return std::isfinite(x); });
         }
 
-        // Whether factors keep their precision as floats; sums of halves then do, too.
+        // Weights of both signs may cancel in the divisor, in float not quite.
         bool fits_float() const {
-            const auto is_moderate = [](double x) { return x == 0 || (std::fabs(x) > 1e-9 && std::fabs(x) < 1e9); };
-            return is_moderate(lambda_) && std::ranges::all_of(weights_, is_moderate)
-                   && std::ranges::all_of(scales_, is_moderate);
+            const bool has_one_sign = std::ranges::none_of(weights_, [](double w) { return w < 0; });
+            return has_one_sign && detail::sums_fit_float(weights_, lambda_) && detail::sums_fit_float(scales_, 1);
         }
 
         std::vector<double> coefficients() const {

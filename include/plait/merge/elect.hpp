@@ -12,8 +12,8 @@ namespace plait {
 /// Building block of composition: the sign that counts per element, of the models' weighted elements. sign() is given
 /// one row per model and writes +1, -1 or, where all count, 0.
 template <class E>
-concept elector = std::copy_constructible<E> && requires(std::span<const std::span<double>> rows,
-                                                         std::span<double> out) {
+concept elector = std::copy_constructible<E> && std::default_initializable<E> && requires(
+    std::span<const std::span<double>> rows, std::span<double> out) {
     E::sign(rows, out);
 };
 

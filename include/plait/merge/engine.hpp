@@ -1,6 +1,7 @@
 #pragma once
 
 #include <plait/core/gathered_view.hpp>
+#include <plait/core/instruction_set.hpp>
 #include <plait/core/parallel.hpp>
 #include <plait/core/scratch.hpp>
 #include <plait/merge/any_method.hpp>

@@ -14,6 +14,16 @@
 
 namespace plait::detail {
 
+/// Halves of more models are added up in double: the errors of float sums grow with their number.
+inline constexpr double most_float_models = 256;
+
+/// Whether sums of halves times these factors, times or divided by `scale`, keep their precision in float.
+inline bool sums_fit_float(std::span<const double> factors, double scale) {
+    const auto is_moderate = [](double x) { return x == 0 || (std::fabs(x) > 1e-9 && std::fabs(x) < 1e9); };
+    return static_cast<double>(factors.size()) <= most_float_models && is_moderate(scale)
+           && std::ranges::all_of(factors, is_moderate);
+}
+
 /// sum(c_k x_k) / divisor: the run of methods that need no more, of which the engine makes one pass over memory.
 class linear_combination {
 public:
@@ -22,7 +32,7 @@ public:
           divisor_(divisor),
           factor_(1 / divisor),
           divides_(!is_power_of_two(divisor)),
-          fits_float_(is_moderate(divisor) && std::ranges::all_of(coefficients_, is_moderate)) {}
+          fits_float_(fits_float(coefficients_, divisor)) {}
 
     const linear_combination* linear() const { return this; }
 
@@ -55,12 +65,11 @@ public:
     void combine(std::span<const std::byte* const> models, const std::byte* base, std::size_t count,
                  std::byte* out) const {
         if constexpr (sizeof(T) == 2)
-            if (models.size() <= few && fits_float_) return combine_in<float, T>(models, base, count, out);
+            if (fits_float_) return combine_in<float, T>(models, base, count, out);
         combine_in<double, T>(models, base, count, out);
     }
 
 private:
-    static constexpr std::size_t few = 256;
     static constexpr std::size_t pair = 16; // elements of two steps
 
     // Multiplying by the reciprocal is exact for powers of two, and several times faster.
@@ -69,8 +78,12 @@ private:
         return std::frexp(x, &exponent) == 0.5 && exponent > -1000 && exponent < 1000;
     }
 
-    // A float of it and its products with halves keep their precision.
-    static bool is_moderate(double x) { return x == 0 || (std::fabs(x) > 1e-30 && std::fabs(x) < 1e30); }
+    // Whether the error of a float sum of so many halves stays far below theirs: no coefficients that all but cancel.
+    static bool fits_float(const std::vector<double>& coefficients, double divisor) {
+        double total = 0;
+        for (const double c : coefficients) total += std::fabs(c);
+        return sums_fit_float(coefficients, divisor) && total <= most_float_models * std::fabs(divisor);
+    }
 
     template <class Sum, class T>
     void combine_in(std::span<const std::byte* const> models, const std::byte* base, std::size_t count,

@@ -14,7 +14,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <map>
 #include <optional>
 #include <span>
@@ -63,7 +62,7 @@ public:
     /// Only to find the rank-th largest magnitude, of at least one.
     static magnitude_cut of_rank(std::size_t rank, bool is_wide) {
         magnitude_cut cut(rank, rank + 1, is_wide);
-        if (cut.phase_ == phase::sample) cut.phase_ = phase::digits;
+        cut.phase_ = phase::digits; // its size is not that of the tensor
         return cut;
     }
 

@@ -3,6 +3,7 @@
 #include <plait/core/instruction_set.hpp>
 #include <plait/core/simd.hpp>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
