@@ -11,6 +11,7 @@
 #include <functional>
 #include <limits>
 #include <numeric>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -411,6 +412,56 @@ TEMPLATE_TEST_CASE("ties of halves and of floats are those of their definition",
         wrong += !(at(found, i) == Catch::Approx(expected).epsilon(sizeof(TestType) == 2 ? .004 : 1e-6).margin(1e-6));
     }
     CHECK(wrong == 0);
+}
+
+namespace {
+
+// The electors, but without saying that they only add up: what they compose goes the general way.
+template <class Elector>
+struct generally {
+    static void sign(std::span<const std::span<double>> rows, std::span<double> out) { Elector::sign(rows, out); }
+};
+
+} // namespace
+
+TEMPLATE_TEST_CASE("sums in one pass over memory are those of the general way, for odd values too", "", bfloat16,
+                   float16, float, double) {
+    const auto width = sizeof(TestType);
+    constexpr std::size_t n = (1U << 19) + 77; // enough for a sample
+    const auto random_model = [&](std::uint64_t seed) {
+        model m;
+        auto* to = m.add("w", dtype_of<TestType>::value, shape(n)).bytes();
+        counter_random draw(seed);
+        const std::vector<double> odd{0.0, -0.0, 1e-42, -6e-8, 3e38, std::numeric_limits<double>::infinity(), NAN};
+        for (std::size_t i = 0; i < n; ++i) {
+            const double x = draw.uniform() + draw.uniform() - 1;
+            detail::store_as<TestType>(draw.below(5000) == 0 ? odd[draw.below(odd.size())] : x, to + i * width);
+        }
+        return m;
+    };
+    const std::vector<model> tuned{random_model(1), random_model(2), random_model(3)};
+    const model base = random_model(4);
+    const auto compare = [&](auto sparsify, auto elector, divisor divide_by, std::vector<double> weights) {
+        const composition_options options{.weights = std::move(weights), .lambda = .75};
+        const model found =
+            fuse(tuned, task_vectors{base} | composition{sparsify, elector, sum_of{divide_by}, options});
+        const generally<decltype(elector)> general;
+        const model expected =
+            fuse(tuned, task_vectors{base} | composition{sparsify, general, sum_of{divide_by}, options});
+        std::size_t wrong = 0;
+        for (std::size_t i = 0; i < n; ++i) {
+            const auto x = static_cast<double>(detail::load_as<TestType>(found.at("w").bytes() + i * width));
+            const auto y = static_cast<double>(detail::load_as<TestType>(expected.at("w").bytes() + i * width));
+            const double tolerance = width == 2 ? 1e-2 * std::fabs(y) + 1e-7 : 0; // halves may be added up in float
+            wrong += !(x == y || std::fabs(x - y) <= tolerance || (std::isnan(x) && std::isnan(y)));
+        }
+        CHECK(wrong == 0);
+    };
+    compare(top_k_by_magnitude{.3}, elect_by_sum{}, divisor::weights, {1, 1, 1});
+    compare(top_k_by_magnitude{.01}, elect_by_count{}, divisor::count, {.5, 2, 1});
+    compare(top_k_by_magnitude{.9}, no_election{}, divisor::weights, {.5, -2, 1});
+    compare(magnitude_band{.9, .01}, no_election{}, divisor::one, {1, 1, 1});
+    compare(magnitude_band{.2, .1}, elect_by_sum{}, divisor::weights, {1, 3, -1});
 }
 
 namespace {

@@ -36,6 +36,10 @@ PLAIT_AVX2_STEP __m256 load_floats(const std::byte* from, bfloat16) {
 }
 PLAIT_AVX2_STEP __m256 load_floats(const std::byte* from, float16) { return _mm256_cvtph_ps(load_words(from)); }
 
+PLAIT_AVX2_STEP doubles load_doubles(const std::byte* from, double) {
+    const auto* numbers = reinterpret_cast<const double*>(from);
+    return {_mm256_loadu_pd(numbers), _mm256_loadu_pd(numbers + step / 2)};
+}
 PLAIT_AVX2_STEP doubles load_doubles(const std::byte* from, float) {
     const auto* floats = reinterpret_cast<const float*>(from);
     return {_mm256_cvtps_pd(_mm_loadu_ps(floats)), _mm256_cvtps_pd(_mm_loadu_ps(floats + 4))};
@@ -49,6 +53,16 @@ PLAIT_AVX2_STEP doubles load_doubles(const std::byte* from, bfloat16) {
 PLAIT_AVX2_STEP doubles load_doubles(const std::byte* from, float16) {
     const __m256 floats = _mm256_cvtph_ps(load_words(from));
     return {_mm256_cvtps_pd(_mm256_castps256_ps128(floats)), _mm256_cvtps_pd(_mm256_extractf128_ps(floats, 1))};
+}
+
+/// Eight elements of type T, widened.
+template <can_convert T>
+PLAIT_AVX2_STEP void load(const std::byte* from, floats& to, T type) {
+    to = {load_floats(from, type)};
+}
+template <class T>
+PLAIT_AVX2_STEP void load(const std::byte* from, doubles& to, T type) {
+    to = load_doubles(from, type);
 }
 
 PLAIT_AVX2_STEP __m256 to_floats(const doubles& x) {
@@ -89,6 +103,12 @@ PLAIT_AVX2_STEP bool store(floats x, std::byte* to, float16) {
 }
 
 /// Writes eight doubles, each rounded once. False where some have to be rounded on their own.
+PLAIT_AVX2_STEP bool store(const doubles& x, std::byte* to, double) {
+    auto* numbers = reinterpret_cast<double*>(to);
+    _mm256_storeu_pd(numbers, x.low);
+    _mm256_storeu_pd(numbers + step / 2, x.high);
+    return true;
+}
 PLAIT_AVX2_STEP bool store(const doubles& x, std::byte* to, float) {
     _mm256_storeu_ps(reinterpret_cast<float*>(to), to_floats(x));
     return true;
@@ -102,34 +122,6 @@ PLAIT_AVX2_STEP bool store(const doubles& x, std::byte* to, bfloat16 type) {
 }
 PLAIT_AVX2_STEP bool store(const doubles& x, std::byte* to, float16 type) {
     return store(floats{round_to_odd(x)}, to, type);
-}
-
-/// Arithmetic on eight elements at once.
-PLAIT_AVX2_STEP void fill(floats& to, double x) { to = {_mm256_set1_ps(static_cast<float>(x))}; }
-PLAIT_AVX2_STEP void fill(doubles& to, double x) { to = {_mm256_set1_pd(x), _mm256_set1_pd(x)}; }
-PLAIT_AVX2_STEP floats add(floats a, floats b) { return {_mm256_add_ps(a.all, b.all)}; }
-PLAIT_AVX2_STEP doubles add(const doubles& a, const doubles& b) {
-    return {_mm256_add_pd(a.low, b.low), _mm256_add_pd(a.high, b.high)};
-}
-PLAIT_AVX2_STEP floats subtract(floats a, floats b) { return {_mm256_sub_ps(a.all, b.all)}; }
-PLAIT_AVX2_STEP doubles subtract(const doubles& a, const doubles& b) {
-    return {_mm256_sub_pd(a.low, b.low), _mm256_sub_pd(a.high, b.high)};
-}
-PLAIT_AVX2_STEP floats multiply(floats a, floats b) { return {_mm256_mul_ps(a.all, b.all)}; }
-PLAIT_AVX2_STEP doubles multiply(const doubles& a, const doubles& b) {
-    return {_mm256_mul_pd(a.low, b.low), _mm256_mul_pd(a.high, b.high)};
-}
-PLAIT_AVX2_STEP floats divide(floats a, floats b) { return {_mm256_div_ps(a.all, b.all)}; }
-PLAIT_AVX2_STEP doubles divide(const doubles& a, const doubles& b) {
-    return {_mm256_div_pd(a.low, b.low), _mm256_div_pd(a.high, b.high)};
-}
-template <can_convert T>
-PLAIT_AVX2_STEP void load(const std::byte* from, floats& to, T type) {
-    to = {load_floats(from, type)};
-}
-template <can_convert T>
-PLAIT_AVX2_STEP void load(const std::byte* from, doubles& to, T type) {
-    to = load_doubles(from, type);
 }
 
 /// Widens whole steps; returns how many elements that is.

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <plait/merge/linear_combination.hpp>
 #include <plait/merge/merge_method.hpp>
 
 #include <cstddef>
@@ -18,8 +17,10 @@ public:
     virtual ~block_observer() = default;
     virtual void observe(const block<float>& b) = 0;
     virtual void observe(const block<double>& b) = 0;
+    /// False where it has to be widened first.
+    virtual bool observe(const raw_block& b) = 0;
     /// Adds what the same pass has seen in later blocks.
-    virtual void add(const block_observer& later) = 0;
+    virtual void add(block_observer&& later) = 0;
 };
 
 /// What looks at blocks before anything is combined. One virtual call per block costs nothing, and the engine is
@@ -40,10 +41,11 @@ class block_combiner : public block_survey {
 public:
     /// Blocks hold a multiple of so many elements.
     virtual std::size_t elements_together() const = 0;
-    /// What combine() computes, where it is no more than that; otherwise null.
-    virtual const linear_combination* linear() const = 0;
     virtual void combine(const block<float>& b, std::span<double> out) const = 0;
     virtual void combine(const block<double>& b, std::span<double> out) const = 0;
+    virtual bool takes_raw() const = 0; ///< perhaps
+    /// False where it has to be widened first.
+    virtual bool combine(const raw_block& b, std::byte* out) const = 0;
 };
 
 /// A merge method as the engine sees it.
@@ -84,7 +86,13 @@ private:
         explicit observer_of(const Watcher& watcher) : watcher_(watcher), seen_(watcher.partial()) {}
         void observe(const block<float>& b) override { watcher_.observe(b, seen_); }
         void observe(const block<double>& b) override { watcher_.observe(b, seen_); }
-        void add(const block_observer& later) override { seen_ += static_cast<const observer_of&>(later).seen_; }
+        bool observe(const raw_block& b) override {
+            if constexpr (raw_watcher<Watcher>)
+                return watcher_.observe_raw(b, seen_);
+            else
+                return false;
+        }
+        void add(block_observer&& later) override { seen_ += std::move(static_cast<observer_of&>(later).seen_); }
         const auto& seen() const { return seen_; }
 
     private:
@@ -146,14 +154,15 @@ private:
             else
                 return 1;
         }
-        const linear_combination* linear() const override {
-            if constexpr (linear_run<Run>)
-                return run_.linear();
-            else
-                return nullptr;
-        }
         void combine(const block<float>& b, std::span<double> out) const override { run_.combine(b, out); }
         void combine(const block<double>& b, std::span<double> out) const override { run_.combine(b, out); }
+        bool takes_raw() const override { return raw_run<Run>; }
+        bool combine(const raw_block& b, std::byte* out) const override {
+            if constexpr (raw_run<Run>)
+                return run_.combine_raw(b, out);
+            else
+                return false;
+        }
 
     private:
         Run run_;

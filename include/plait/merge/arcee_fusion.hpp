@@ -25,8 +25,8 @@ struct arcee_fusion {
     public:
         struct partial_type {
             std::vector<detail::magnitude_cut::partial> quantiles;
-            partial_type& operator+=(const partial_type& later) {
-                for (std::size_t q = 0; q < quantiles.size(); ++q) quantiles[q] += later.quantiles[q];
+            partial_type& operator+=(partial_type&& later) {
+                for (std::size_t q = 0; q < quantiles.size(); ++q) quantiles[q] += std::move(later.quantiles[q]);
                 return *this;
             }
         };

@@ -35,7 +35,9 @@ struct average {
         }
 
         /// Rounding to the elements' type absorbs the error of equal elements' sum, unless weights cancel.
-        const detail::linear_combination* linear() const { return is_mean_ && cancels_ ? nullptr : &sum_; }
+        bool combine_raw(const raw_block& b, std::byte* out) const {
+            return !(is_mean_ && cancels_) && sum_.combine_raw(b, out);
+        }
 
     private:
         friend average;

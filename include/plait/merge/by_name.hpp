@@ -120,9 +120,9 @@ public:
         struct partial_type {
             std::vector<std::shared_ptr<detail::block_observer>>
                 seen; // null where a survey is settled or there is none
-            partial_type& operator+=(const partial_type& later) {
+            partial_type& operator+=(partial_type&& later) {
                 for (std::size_t r = 0; r < seen.size(); ++r)
-                    if (seen[r]) seen[r]->add(*later.seen[r]);
+                    if (seen[r]) seen[r]->add(std::move(*later.seen[r]));
                 return *this;
             }
         };
@@ -158,8 +158,8 @@ public:
     public:
         struct partial_type {
             std::shared_ptr<detail::block_observer> seen;
-            partial_type& operator+=(const partial_type& later) {
-                seen->add(*later.seen);
+            partial_type& operator+=(partial_type&& later) {
+                seen->add(std::move(*later.seen));
                 return *this;
             }
         };
@@ -168,17 +168,18 @@ public:
         bool is_settled() const { return own_->is_settled(); }
         std::size_t elements_together() const { return own_->elements_together(); }
         std::size_t wanted(std::size_t first) const { return own_->wanted(first); }
-        const detail::linear_combination* linear() const { return own_->linear(); }
         partial_type partial() const { return {own_->observer()}; }
         template <std::floating_point F>
         void observe(const block<F>& b, partial_type& p) const {
             p.seen->observe(b);
         }
+        bool observe_raw(const raw_block& b, partial_type& p) const { return p.seen->observe(b); }
         void settle(const partial_type& whole) { own_->settle(*whole.seen); }
         template <std::floating_point F>
         void combine(const block<F>& b, std::span<double> out) const {
             own_->combine(b, out);
         }
+        bool combine_raw(const raw_block& b, std::byte* out) const { return own_->combine(b, out); }
 
     private:
         std::shared_ptr<detail::block_combiner> own_;

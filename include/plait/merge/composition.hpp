@@ -96,10 +96,12 @@ public:
         }
         using sparse_run = decltype(sparse_run_of());
         static constexpr bool observes = requires { typename sparse_run::partial_type; };
-        static constexpr bool keeps_ranges =
-            std::same_as<Combiner, sum_of> && requires(const sparse_run& run, block<float> b) {
-            run.range(b, std::size_t{});
+        static constexpr bool keeps_ranges = std::same_as<Combiner, sum_of> && requires(const sparse_run& run) {
+            run.template range<float>(std::size_t{}, std::size_t{}, std::size_t{});
+            Elector::cast;
         };
+        static constexpr bool may_be_linear =
+            std::same_as<Sparsifier, keep_all> && std::same_as<Elector, no_election> && std::same_as<Combiner, sum_of>;
         struct nothing {
             nothing& operator+=(const nothing&) { return *this; }
         };
@@ -116,9 +118,9 @@ public:
             std::vector<detail::norm_sum> before = {}; // then norms, per model
             std::vector<detail::norm_sum> after = {};
 
-            partial_type& operator+=(const partial_type& later) {
+            partial_type& operator+=(partial_type&& later) {
                 if constexpr (observes)
-                    if (sparse) *sparse += *later.sparse;
+                    if (sparse) *sparse += std::move(*later.sparse);
                 for (std::size_t k = 0; k < before.size(); ++k) {
                     before[k] += later.before[k];
                     after[k] += later.after[k];
@@ -139,14 +141,9 @@ public:
             const bool divides = method.options_.rescale == rescaling::by_density && density > 0;
             scales_.assign(context.models, divides ? 1 / density : 1);
             detail::check_finite("1 / density", scales_[0]);
-            if constexpr (std::same_as<
-                              Sparsifier,
-                              keep_all> && std::same_as<Elector, no_election> && std::same_as<Combiner, sum_of>)
+            if constexpr (may_be_linear)
                 if (combine_.divide_by != divisor::count && is_scaled_) linear_.emplace(coefficients());
         }
-
-        /// Where nothing is dropped, elected or counted.
-        const detail::linear_combination* linear() const { return linear_ ? &*linear_ : nullptr; }
 
         bool is_settled() const { return is_sparse() && is_scaled_; }
 
@@ -186,6 +183,13 @@ public:
             }
         }
 
+        bool observe_raw(const raw_block& b, partial_type& p) const {
+            if constexpr (raw_watcher<sparse_run>)
+                return p.sparse && sparse_.observe_raw(b, *p.sparse);
+            else
+                return false;
+        }
+
         void settle(const partial_type& whole) {
             if constexpr (observes)
                 if (whole.sparse) return sparse_.settle(*whole.sparse);
@@ -218,24 +222,40 @@ public:
             }
         }
 
+        bool combine_raw(const raw_block& b, std::byte* out) const requires(keeps_ranges || may_be_linear) {
+            if (linear_) return linear_->combine_raw(b, out);
+            if constexpr (keeps_ranges)
+                return visit_floating(b.type, [&]<class T>(T) {
+                    if constexpr (sizeof(T) <= 2)
+                        if (fits_float() && add_ranges<float, T, T>(b, out)) return true;
+                    return add_ranges<double, T, T>(b, out);
+                });
+            else
+                return false;
+        }
+
     private:
-        // Sums of floats stand for those of doubles only where halves are merged: differences from a base come in float
-        // for no other elements.
         template <std::floating_point F>
         bool combine_ranges(const block<F>& b, std::span<double> out) const {
-            if (std::same_as<F, float> && (b.base.empty() || !fits_float())) return false;
+            std::vector<const std::byte*> values;
+            for (const auto& v : b.values) values.push_back(reinterpret_cast<const std::byte*>(v.data()));
+            return add_ranges<double, F, double>({dtype_of<F>::value, b.first, b.size(), values, nullptr},
+                                                 reinterpret_cast<std::byte*>(out.data()));
+        }
+
+        template <std::floating_point F, class In, class Out>
+        bool add_ranges(const raw_block& b, std::byte* out) const {
             std::vector<detail::ranged_model<F>> models(weights_.size());
             for (std::size_t k = 0; k < models.size(); ++k) {
-                const auto range = sparse_.range(b, k);
+                const auto range = sparse_.template range<F>(b.first, b.count, k);
                 if (!range) return false;
                 models[k] = {*range, static_cast<F>(weights_[k] * scales_[k]),
                              static_cast<F>(combine_.share(weights_[k])),
                              static_cast<F>(combine_.share_of_zero(weights_[k]))};
             }
             const bool divides = combine_.divide_by != divisor::one;
-            detail::ranged_sum<Elector, F>(divides, smallest_divisor, lambda_).combine(models, b.values, out);
-            // Sums may be infinite in float alone.
-            return std::same_as<F, double> || std::ranges::all_of(out, [](double x) { return std::isfinite(x); });
+            return detail::ranged_sum<Elector::cast, F>(std::move(models), divides, smallest_divisor, lambda_)
+                .template combine<In, Out>(b.models, b.base, b.count, out);
         }
 
         // Weights of both signs may cancel in the divisor, in float not quite.

@@ -17,21 +17,19 @@ concept elector = std::copy_constructible<E> && std::default_initializable<E> &&
     E::sign(rows, out);
 };
 
+/// What an elector adds up of each element to elect the sign of the sum, + where that is 0: its value, or 1 or -1.
+/// Electors of which that is all may say so: static constexpr ballot cast.
+enum class ballot { none, value, sign };
+
 /// All elements count.
 struct no_election {
-    static constexpr bool elects = false;
-    template <class Pack>
-    PLAIT_ALWAYS_INLINE static void vote(const Pack&, Pack&) {}
+    static constexpr ballot cast = ballot::none;
     static void sign(std::span<const std::span<double>>, std::span<double> out) { std::ranges::fill(out, 0.0); }
 };
 
 /// The sign of the sum; + where it is 0.   Source: Yadav et al. 2023.
 struct elect_by_sum {
-    static constexpr bool elects = true;
-    template <class Pack>
-    PLAIT_ALWAYS_INLINE static void vote(const Pack& x, Pack& sum) {
-        sum += x;
-    }
+    static constexpr ballot cast = ballot::value;
     static void sign(std::span<const std::span<double>> rows, std::span<double> out) {
         detail::with_widest_vectors([&]() PLAIT_ALWAYS_INLINE {
             std::ranges::fill(out, 0.0);
@@ -44,12 +42,7 @@ struct elect_by_sum {
 
 /// The sign that more models have; + where they are as many.
 struct elect_by_count {
-    static constexpr bool elects = true;
-    template <class Pack>
-    PLAIT_ALWAYS_INLINE static void vote(const Pack& x, Pack& sum) {
-        sum += x > 0 ? Pack{} + 1 : Pack{};
-        sum -= x < 0 ? Pack{} + 1 : Pack{};
-    }
+    static constexpr ballot cast = ballot::sign;
     static void sign(std::span<const std::span<double>> rows, std::span<double> out) {
         detail::with_widest_vectors([&]() PLAIT_ALWAYS_INLINE {
             std::ranges::fill(out, 0.0);

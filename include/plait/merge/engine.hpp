@@ -5,6 +5,7 @@
 #include <plait/core/parallel.hpp>
 #include <plait/core/scratch.hpp>
 #include <plait/merge/any_method.hpp>
+#include <plait/merge/block_reader.hpp>
 #include <plait/merge/merge_input.hpp>
 #include <plait/merge/merge_method.hpp>
 #include <plait/merge/sink.hpp>
@@ -137,12 +138,11 @@ private:
     void finish(const task& t) const {
         if (!runs_[t.tensor])
             copy(t);
-        else if (const linear_combination* sum = runs_[t.tensor]->linear(); sum && is_uniform(t.tensor))
-            merge_linear(t, *sum);
-        else if (inputs_[t.tensor].needs_double())
-            merge<double>(t);
+        else if (runs_[t.tensor]->takes_raw() && inputs_[t.tensor].is_uniform()
+                 && inputs_[t.tensor].models[0].type() == output_type(t.tensor))
+            merge_raw(t);
         else
-            merge<float>(t);
+            merge(t);
     }
 
     // Begins the survey and the run of every merged tensor.
@@ -196,31 +196,47 @@ private:
                 std::vector<std::unique_ptr<block_observer>> parts(std::min(threads, groups.size() - first));
                 parallel_for(parts.size(), threads, [&](std::size_t i) {
                     parts[i] = survey.observer();
-                    const auto see = [&](auto b) { parts[i]->observe(b); };
-                    const auto wanted = [&](std::size_t at) { return survey.wanted(at); };
                     for (const task& t : groups[first + i]) {
                         if (inputs_[t.tensor].needs_double())
-                            for_each_block<double>(t, wanted, see);
+                            observe<double>(t, survey, *parts[i]);
                         else
-                            for_each_block<float>(t, wanted, see);
+                            observe<float>(t, survey, *parts[i]);
                     }
                 });
-                for (const auto& part : parts) whole->add(*part);
+                for (const auto& part : parts) whole->add(std::move(*part));
             }
             survey.settle(*whole);
         }
     }
 
+    // What the survey wants of the blocks of a task, in their order.
+    template <class F>
+    void observe(const task& t, const block_survey& survey, block_observer& seen) const {
+        const merge_input& input = inputs_[t.tensor];
+        const std::size_t length = block_of(t.tensor);
+        block_reader<F> wide(input, std::min(t.count, length));
+        raw_reader raw(input);
+        raw.length(length, length);
+        bool is_raw = input.is_uniform();
+        in_parts(t, length, [&](std::size_t i, std::size_t n) {
+            n = std::min(n, survey.wanted(t.offset + i));
+            if (n == 0) return;
+            is_raw = is_raw && seen.observe(raw.read(i, n, t.offset + i));
+            if (!is_raw) seen.observe(wide.read(i, n, t.offset + i));
+        });
+    }
+
     dtype output_type(std::size_t tensor) const { return sink_.type(tensor, plan_[tensor].view.type()); }
 
     // fill(bytes) produces the `size` bytes that belong at `offset`, straight into the sink's memory where it offers
-    // that.
+    // that. Where it returns false nothing is written, which is what this returns then.
     template <class Fill>
-    void write(std::size_t tensor, std::size_t offset, std::size_t size, scratch& spare, Fill fill) const {
+    bool write(std::size_t tensor, std::size_t offset, std::size_t size, scratch& spare, Fill fill) const {
         if (std::byte* memory = sink_.region(tensor, offset)) return fill(memory);
         auto* bytes = spare.template of<std::byte>(size);
-        fill(bytes);
+        if (!fill(bytes)) return false;
         sink_.write(tensor, offset, {bytes, size});
+        return true;
     }
 
     // see(first, count) for the parts of a task.
@@ -235,98 +251,53 @@ private:
         const std::size_t width = bits(from.type()) / 8;
         scratch spare;
         in_parts(t, long_part, [&](std::size_t i, std::size_t n) {
-            write(t.tensor, i * width, n * width, spare, [&](std::byte* to) { from.copy(i, n, to); });
-        });
-    }
-
-    bool is_uniform(std::size_t tensor) const {
-        const merge_input& input = inputs_[tensor];
-        return input.is_uniform() && input.models[0].type() == output_type(tensor) && !input.is_wide();
-    }
-
-    void merge_linear(const task& t, const linear_combination& sum) const {
-        const merge_input& input = inputs_[t.tensor];
-        const std::size_t width = bits(input.models[0].type()) / 8;
-        const std::size_t models = input.models.size();
-        const bool is_in_place =
-            std::ranges::all_of(input.models, &gathered_view::contiguous) && (!input.base || input.base->contiguous());
-        // What is reordered is gathered in parts that stay in the caches.
-        const std::size_t length = std::min(t.count, is_in_place ? long_part : block_elements);
-        scratch gathered, spare;
-        std::vector<const std::byte*> from(models);
-        const auto at = [&](const gathered_view& v, std::size_t i, std::size_t n, std::size_t k) -> const std::byte* {
-            if (const std::byte* memory = v.contiguous()) return memory + i * width;
-            std::byte* own = gathered.of<std::byte>((models + 1) * length * width) + k * length * width;
-            v.copy(i, n, own);
-            return own;
-        };
-        in_parts(t, length, [&](std::size_t i, std::size_t n) {
-            for (std::size_t k = 0; k < models; ++k) from[k] = at(input.models[k], i, n, k);
-            const std::byte* base = input.base ? at(*input.base, i, n, models) : nullptr;
             write(t.tensor, i * width, n * width, spare, [&](std::byte* to) {
-                visit_floating(input.models[0].type(), [&]<class T>(T) {
-                    if constexpr (sizeof(T) < sizeof(double)) sum.combine<T>(from, base, n, to);
-                });
+                from.copy(i, n, to);
+                return true;
             });
         });
     }
 
-    // see(block) for what is wanted of the blocks of a task, in their order, widened to F.
-    template <class F, class Wanted, class See>
-    void for_each_block(const task& t, const Wanted& wanted, const See& see) const {
-        const merge_input& input = inputs_[t.tensor];
-        const std::size_t step = block_of(t.tensor);
-        const std::size_t length = std::min(t.count, step);
-        const std::size_t models = input.models.size();
-        scratch buffer;
-        const auto buffer_of = [&](std::size_t k) { return buffer.of<F>(length * (models + 1)) + k * length; };
-        std::vector<std::span<const F>> values(models);
-        std::span<const F> base;
-        const auto read = [&](const gathered_view& from, std::size_t at, std::size_t n,
-                              std::size_t k) -> std::span<const F> {
-            if (const F* memory = from.template in_place<F>()) return {memory + at, n};
-            from.read(at, n, buffer_of(k));
-            return {buffer_of(k), n};
-        };
-        in_parts(t, step, [&](std::size_t i, std::size_t n) {
-            n = std::min(n, wanted(t.offset + i));
-            if (n == 0) return;
-            if (input.base) base = read(*input.base, i, n, models);
-            for (std::size_t k = 0; k < models; ++k) {
-                values[k] = read(input.models[k], i, n, k);
-                if (!input.base) continue;
-                F* own = buffer_of(k);
-                subtract(values[k].data(), base.data(), n, own);
-                values[k] = {own, n};
-            }
-            see(block<F>{t.offset + i, values, base});
+    void merge_raw(const task& t) const {
+        const std::size_t block = block_of(t.tensor);
+        raw_reader from(inputs_[t.tensor]);
+        const std::size_t length = from.length(std::max<std::size_t>(1, long_part / block) * block, block);
+        const std::size_t width = bits(inputs_[t.tensor].models[0].type()) / 8;
+        scratch spare;
+        in_parts(t, length, [&](std::size_t i, std::size_t n) {
+            const raw_block b = from.read(i, n, i);
+            const bool is_merged = write(t.tensor, i * width, n * width, spare,
+                                         [&](std::byte* to) { return runs_[t.tensor]->combine(b, to); });
+            if (!is_merged) merge({t.tensor, i, n});
         });
     }
 
-    template <class F>
-    static void subtract(const F* a, const F* b, std::size_t n, F* out) {
-        with_widest_vectors([=]() PLAIT_ALWAYS_INLINE {
-            for (std::size_t e = 0; e < n; ++e) out[e] = a[e] - b[e];
-        });
-    }
-
-    template <class F>
     void merge(const task& t) const {
-        const std::size_t length = std::min(t.count, block_of(t.tensor));
+        if (inputs_[t.tensor].needs_double())
+            merge_as<double>(t);
+        else
+            merge_as<float>(t);
+    }
+
+    template <class F>
+    void merge_as(const task& t) const {
+        const std::size_t block = block_of(t.tensor);
+        const std::size_t length = std::min(t.count, block);
+        block_reader<F> from(inputs_[t.tensor], length);
         const auto sums = std::make_unique_for_overwrite<double[]>(length);
         scratch spare;
-        for_each_block<F>(
-            t, [](std::size_t) { return all_elements; },
-            [&](const block<F>& b) {
-                const std::size_t n = b.size();
-                double* sum = sums.get();
-                runs_[t.tensor]->combine(b, {sum, n});
-                for (std::size_t e = 0; e < b.base.size(); ++e) sum[e] += static_cast<double>(b.base[e]);
-                visit_floating(output_type(t.tensor), [&]<class T>(T) {
-                    write(t.tensor, b.first * sizeof(T), n * sizeof(T), spare,
-                          [&](std::byte* to) { narrow<T>(sum, n, to); });
+        in_parts(t, block, [&](std::size_t i, std::size_t n) {
+            const auto b = from.read(i, n, i);
+            double* sum = sums.get();
+            runs_[t.tensor]->combine(b, {sum, n});
+            for (std::size_t e = 0; e < b.base.size(); ++e) sum[e] += static_cast<double>(b.base[e]);
+            visit_floating(output_type(t.tensor), [&]<class T>(T) {
+                write(t.tensor, i * sizeof(T), n * sizeof(T), spare, [&](std::byte* to) {
+                    narrow<T>(sum, n, to);
+                    return true;
                 });
             });
+        });
     }
 
     block_sink& sink_;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <plait/core/arithmetic_avx2.hpp>
 #include <plait/core/convert.hpp>
 #include <plait/merge/merge_method.hpp>
 
@@ -8,7 +9,6 @@
 #include <concepts>
 #include <cstddef>
 #include <span>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -34,8 +34,6 @@ public:
           divides_(!is_power_of_two(divisor)),
           fits_float_(fits_float(coefficients_, divisor)) {}
 
-    const linear_combination* linear() const { return this; }
-
     template <std::floating_point F>
     void combine(const block<F>& b, std::span<double> out) const {
         constexpr std::size_t tile = 1024; // sums stay in the nearest cache while the models stream past
@@ -58,15 +56,15 @@ public:
         }
     }
 
-    /// The same for `count` elements of type T of every model, whose bytes may be misaligned. With a base (not
-    /// null) their differences from it are combined, and added to it. Halves of few models are added up in float, whose
-    /// errors are far below theirs, everything else in double; the result is rounded once.
-    template <class T>
-    void combine(std::span<const std::byte* const> models, const std::byte* base, std::size_t count,
-                 std::byte* out) const {
-        if constexpr (sizeof(T) == 2)
-            if (fits_float_) return combine_in<float, T>(models, base, count, out);
-        combine_in<double, T>(models, base, count, out);
+    /// The same of elements as they lie in memory. Halves of few models are added up in float, whose errors are far
+    /// below theirs, everything else in double; the result is rounded once.
+    bool combine_raw(const raw_block& b, std::byte* out) const {
+        visit_floating(b.type, [&]<class T>(T) {
+            if constexpr (sizeof(T) <= 2)
+                if (fits_float_) return combine_in<float, T>(b.models, b.base, b.count, out);
+            if constexpr (sizeof(T) <= 4) combine_in<double, T>(b.models, b.base, b.count, out);
+        });
+        return true;
     }
 
 private:
@@ -90,7 +88,7 @@ private:
                     std::byte* out) const {
         std::size_t i = 0;
 #if PLAIT_HAS_AVX2_FUNCTIONS
-        using step_sum = std::conditional_t<std::same_as<Sum, float>, avx2::floats, avx2::doubles>;
+        using step_sum = avx2::step_of<Sum>;
         while (has_avx2() && count - i >= pair) {
             i = base ? combine_steps<step_sum, T, true>(models, base, i, count, out)
                      : combine_steps<step_sum, T, false>(models, base, i, count, out);
@@ -175,13 +173,6 @@ private:
     double factor_; // 1 / divisor
     bool divides_;
     bool fits_float_;
-};
-
-/// A run whose combine() may be no more than a linear combination; linear() is null where it is more. The engine need
-/// not call combine() then.
-template <class R>
-concept linear_run = requires(const R& run) {
-    { run.linear() } -> std::same_as<const linear_combination*>;
 };
 
 } // namespace plait::detail

@@ -3,8 +3,10 @@
 #include <plait/core/instruction_set.hpp>
 #include <plait/core/random.hpp>
 #include <plait/core/simd.hpp>
+#include <plait/merge/kept_keys.hpp>
 #include <plait/merge/magnitude_window.hpp>
 #include <plait/merge/merge_method.hpp>
+#include <plait/merge/nth_largest.hpp>
 
 #include <algorithm>
 #include <array>
@@ -13,10 +15,10 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -32,16 +34,17 @@ class magnitude_cut {
 public:
     /// What one pass has seen.
     struct partial {
+        kept_keys<std::uint32_t> narrow_keys = {};      // of the window or the sample
+        kept_keys<std::uint64_t> wide_keys = {};        // those of doubles
         std::vector<std::uint64_t> digits = {};         // how often each occurs
         std::map<std::size_t, std::size_t> equals = {}; // first element of a block -> how many
-        std::vector<std::pair<std::size_t, std::vector<std::uint64_t>>> keys =
-            {};                  // of each block: its first, then keys
-        std::uint64_t above = 0; // the window
+        std::uint64_t above = 0;                        // the window
 
-        partial& operator+=(const partial& later) {
-            keys.insert(keys.end(), later.keys.begin(), later.keys.end());
+        partial& operator+=(partial&& later) {
+            narrow_keys += std::move(later.narrow_keys);
+            wide_keys += std::move(later.wide_keys);
             for (std::size_t d = 0; d < digits.size(); ++d) digits[d] += later.digits[d];
-            equals.insert(later.equals.begin(), later.equals.end());
+            equals.merge(later.equals);
             above += later.above;
             return *this;
         }
@@ -71,7 +74,7 @@ public:
     /// The smallest magnitude that is kept.
     double smallest() const { return key_.magnitude(key_of_last_); }
 
-    partial empty() const { return {std::vector<std::uint64_t>(phase_ == phase::digits ? radix : 0)}; }
+    partial empty() const { return {.digits = std::vector<std::uint64_t>(phase_ == phase::digits ? radix : 0)}; }
 
     /// How many elements of the block that begins with element `first` the next pass has to see.
     std::size_t wanted(std::size_t first) const {
@@ -83,12 +86,9 @@ public:
 
     template <std::floating_point F>
     void observe(const block<F>& b, std::size_t model, partial& p) const {
-        const std::size_t seen = std::min(wanted(b.first), b.size());
-        if (seen == 0) return;
-        if (phase_ == phase::sample || phase_ == phase::window) {
-            auto& keys = p.keys.emplace_back(b.first, std::vector<std::uint64_t>()).second;
-            p.above += window_.collect(key_, b.values[model].first(seen), keys);
-            if (keys.empty()) p.keys.pop_back();
+        if (sees_raw()) {
+            const auto* values = reinterpret_cast<const std::byte*>(b.values[model].data());
+            collect<F, F, 1>({this}, b.first, values, nullptr, b.size(), {&p});
         } else if (phase_ == phase::digits) {
             if (key_.is_wide)
                 count<std::uint64_t>(b.values[model], p.digits);
@@ -99,12 +99,32 @@ public:
         }
     }
 
+    /// Whether the next pass can be made over elements as they lie in memory.
+    bool sees_raw() const { return phase_ == phase::sample || phase_ == phase::window; }
+
+    /// Whether the next passes of two cuts of a tensor are of one kind.
+    bool is_in_step_with(const magnitude_cut& other) const { return phase_ == other.phase_; }
+
+    /// What N cuts of one model's tensor observe in one pass over it, in step with each other.
+    template <std::size_t N>
+    static void observe_raw(const std::array<const magnitude_cut*, N>& cuts, const raw_block& b, std::size_t model,
+                            const std::array<partial*, N>& parts) {
+        visit_floating(b.type, [&]<class T>(T) {
+            // as the engine widens them
+            using wide = std::conditional_t<sizeof(T) <= 2, float, double>;
+            if (b.base)
+                collect<wide, T>(cuts, b.first, b.models[model], b.base, b.count, parts);
+            else if constexpr (sizeof(T) <= 4)
+                collect<float, T>(cuts, b.first, b.models[model], nullptr, b.count, parts);
+        });
+    }
+
     void settle(const partial& whole) {
         switch (phase_) {
         case phase::sample:
-            return set_window(whole);
+            return key_.is_wide ? set_window(whole.wide_keys) : set_window(whole.narrow_keys);
         case phase::window:
-            return select(whole);
+            return key_.is_wide ? select(whole.wide_keys, whole.above) : select(whole.narrow_keys, whole.above);
         case phase::digits:
             return select_digit(whole);
         default:
@@ -112,13 +132,14 @@ public:
         }
     }
 
-    /// The lowest magnitude that is selected in a block; NaN is selected too. Empty where that is not all: in the one
-    /// block where equals run out, where nothing is selected, or where NaN is not.
+    /// The lowest magnitude that is selected among `count` elements from `first` on, of whole blocks; NaN is selected
+    /// too. Empty where that is not all: in the one block where equals run out, where nothing is selected, or where NaN
+    /// is not.
     template <std::floating_point F>
-    std::optional<F> lowest_in(const block<F>& b) const {
-        const bool runs_out_here = !keeps_equals_ && b.first == block_of_last_;
+    std::optional<F> lowest_in(std::size_t first, std::size_t count) const {
+        const bool runs_out_here = !keeps_equals_ && first <= block_of_last_ && block_of_last_ < first + count;
         if (key_of_last_ == none || runs_out_here || !std::isfinite(smallest())) return std::nullopt;
-        const bool takes_equals = keeps_equals_ || b.first < block_of_last_;
+        const bool takes_equals = keeps_equals_ || first < block_of_last_;
         return key_.lowest<F>(takes_equals ? key_of_last_ : key_.next(key_of_last_));
     }
 
@@ -162,22 +183,41 @@ private:
 
     enum class phase { sample, window, digits, place, settled };
 
+    template <std::floating_point F, class T, std::size_t N>
+    static void collect(const std::array<const magnitude_cut*, N>& cuts, std::size_t first, const std::byte* values,
+                        const std::byte* base, std::size_t size, const std::array<partial*, N>& parts) {
+        std::array<magnitude_window, N> windows;
+        for (std::size_t c = 0; c < N; ++c) windows[c] = cuts[c]->window_;
+        const auto into = [&]<class Key>(kept_keys<Key> partial::*kept) {
+            std::array<std::uint64_t, N> above{};
+            window_search<N, Key>(cuts[0]->key_, windows)
+                .template collect<F, T>(
+                    values, base, std::min(cuts[0]->wanted(first), size), above,
+                    [&](std::size_t c, std::span<const Key> keys) { (parts[c]->*kept).append(first, keys); });
+            for (std::size_t c = 0; c < N; ++c) parts[c]->above += above[c];
+        };
+        if (cuts[0]->key_.is_wide)
+            into(&partial::wide_keys);
+        else
+            into(&partial::narrow_keys);
+    }
+
+    template <class Key>
+    static std::uint64_t nth_of(const std::vector<Key>& keys, std::size_t rank) {
+        return std::uint64_t{nth_largest(std::span(keys), rank)} << (64 - 8 * sizeof(Key));
+    }
+
     // Of the sample's order, from a few deviations above the cut's expected place to as many below.
-    void set_window(const partial& whole) {
-        std::vector<std::uint64_t> keys;
-        for (const auto& [first, own] : whole.keys) keys.insert(keys.end(), own.begin(), own.end());
+    template <class Key>
+    void set_window(const kept_keys<Key>& sample) {
+        const std::vector<Key> keys = sample.all();
         const auto seen = static_cast<double>(keys.size());
         const double share = static_cast<double>(needed_) / static_cast<double>(size_);
         const double margin = 6 * std::sqrt(seen * share * (1 - share)) + 8;
-        auto rest = keys.begin();
-        const auto key_of_rank = [&](double rank) {
-            const auto at = keys.begin() + static_cast<std::ptrdiff_t>(rank);
-            std::nth_element(rest, at, keys.end(), std::ranges::greater{});
-            rest = at;
-            return *at;
-        };
-        if (share * seen - margin >= 0) window_.high = key_of_rank(share * seen - margin);
-        if (share * seen + margin < seen) window_.low = key_of_rank(share * seen + margin);
+        const double first = share * seen - margin, last = share * seen + margin;
+        if (first >= 0) window_.high = nth_of(keys, static_cast<std::size_t>(first));
+        if (last < seen) window_.low = nth_of(keys, static_cast<std::size_t>(last));
+        window_.is_rare = share < 1.0 / 32;
         // NaN has an order among keys, but none among numbers.
         const auto is_number = [&](std::uint64_t key) {
             return key == magnitude_window::none || !std::isnan(key_.magnitude(key));
@@ -244,7 +284,7 @@ private:
             else if (is_selected)
                 out[e] = 0;
         };
-        const auto lowest = lowest_in(b);
+        const auto lowest = lowest_in<F>(b.first, b.size());
         if (!lowest) return for_each(b, model, at, out.size(), write_one);
         std::size_t e = 0;
         with_widest_vectors([&]() PLAIT_ALWAYS_INLINE {
@@ -277,23 +317,18 @@ private:
         phase_ = phase::settled;
     }
 
-    void select(const partial& whole) {
-        std::vector<std::uint64_t> keys;
-        for (const auto& [first, own] : whole.keys) keys.insert(keys.end(), own.begin(), own.end());
-        if (needed_ <= whole.above || needed_ > whole.above + keys.size()) {
+    template <class Key>
+    void select(const kept_keys<Key>& within, std::uint64_t above) {
+        const std::vector<Key> keys = within.all();
+        if (needed_ <= above || needed_ > above + keys.size()) {
             phase_ = phase::digits; // the cut is not in the window
             return;
         }
-        needed_ -= whole.above;
-        const auto last = keys.begin() + static_cast<std::ptrdiff_t>(needed_ - 1);
-        std::ranges::nth_element(keys, last, std::ranges::greater{});
-        key_of_last_ = *last;
-        needed_ -= static_cast<std::uint64_t>(
-            std::ranges::count_if(keys, [&](std::uint64_t key) { return key > key_of_last_; }));
-        std::map<std::size_t, std::size_t> equals;
-        for (const auto& [first, own] : whole.keys)
-            equals[first] = static_cast<std::size_t>(std::ranges::count(own, key_of_last_));
-        place(equals);
+        needed_ -= above;
+        key_of_last_ = nth_of(keys, needed_ - 1);
+        const auto last = static_cast<Key>(key_of_last_ >> (64 - 8 * sizeof(Key)));
+        needed_ -= static_cast<std::uint64_t>(std::ranges::count_if(keys, [&](Key key) { return key > last; }));
+        place(within.count(last));
     }
 
     unsigned shift_of_next() const { return 64 - 16 * (key_.digits() - digits_left_ + 1); }

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <plait/core/instruction_set.hpp>
-#include <plait/core/simd.hpp>
+#include <plait/core/arithmetic_avx2.hpp>
+#include <plait/core/convert.hpp>
 
 #include <algorithm>
 #include <array>
@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <limits>
 #include <span>
-#include <vector>
 
 namespace plait::detail {
 
@@ -58,72 +57,130 @@ struct magnitude_window {
     static constexpr std::uint64_t none = ~std::uint64_t{0}; ///< above all keys
     std::uint64_t low = 0;
     std::uint64_t high = none;
+    bool is_rare = false; ///< whether few elements are as large as this, so that looking for them first is faster
+};
 
-    /// Appends the keys of the window; returns how many are above it.
-    template <std::floating_point F>
-    std::uint64_t collect(const magnitude_key& key, std::span<const F> values,
-                          std::vector<std::uint64_t>& within) const {
-        const bool has_end = high != none;
-        const F from = key.lowest<F>(low);
-        const F to = has_end ? key.lowest<F>(key.next(high)) : F{0};
-        std::uint64_t above = 0;
-        // Writes all, and forgets those that are not within: no branches to be mispredicted.
-        const auto look_at = [&](std::size_t begin, std::size_t end) {
-            std::array<std::uint64_t, group> keys;
-            std::size_t found = 0;
-            for (std::size_t e = begin; e < end; ++e) {
-                const F m = std::fabs(values[e]);
-                const bool is_above = has_end & !(m < to);
-                above += is_above;
-                keys[found] = key(static_cast<double>(m));
-                found += !is_above & !(m < from);
+/// Finds the elements of windows: all of N windows in one pass. Keys are delivered as Key: all bits of wide keys, the
+/// upper half of others.
+template <std::size_t N, class Key>
+class window_search {
+public:
+    window_search(const magnitude_key& key, const std::array<magnitude_window, N>& windows)
+        : key_(key), windows_(windows) {}
+
+    /// found(w, keys) for those of `count` elements that are in window w, in their order, a few at a time. Adds to
+    /// above[w] how many are above it. Elements are of type T, minus those of a base (or null), in F.
+    template <std::floating_point F, class T, class Found>
+    void collect(const std::byte* values, const std::byte* base, std::size_t count, std::array<std::uint64_t, N>& above,
+                 const Found& found) const {
+        const auto bounds = bounds_of<F>();
+        lists to;
+        to.above = above;
+        for (std::size_t first = 0; first < count; first += tile) {
+            const std::size_t end = std::min(count, first + tile);
+            std::size_t e = first;
+            to.within = {};
+#if PLAIT_HAS_AVX2_FUNCTIONS
+            if constexpr (sizeof(Key) == sizeof(float) && (std::same_as<T, double> || avx2::can_convert<T>))
+                if (has_avx2())
+                    e = base ? collect_steps<F, T, true>(bounds, values, base, e, end, to)
+                             : collect_steps<F, T, false>(bounds, values, base, e, end, to);
+#endif
+            for (; e < end; ++e) {
+                const F m = std::fabs(element<F, T>(values, base, e));
+                const auto key = static_cast<Key>(key_(static_cast<double>(m)) >> (64 - 8 * sizeof(Key)));
+                for (std::size_t w = 0; w < N; ++w) {
+                    const bool is_above = bounds[w].has_end && !(m < bounds[w].to);
+                    to.above[w] += is_above;
+                    to.keys[w][to.within[w]] = key;
+                    to.within[w] += !is_above && !(m < bounds[w].from);
+                }
             }
-            within.insert(within.end(), keys.begin(), keys.begin() + static_cast<std::ptrdiff_t>(found));
-        };
-        std::size_t e = 0;
-        if (has_end)
-            for (; e + tile <= values.size(); e += tile) {
-                const auto is_hit = find_groups(values.subspan(e).template first<tile>(), from, to, above);
-                for (std::size_t g = 0; g < is_hit.size(); ++g)
-                    if (is_hit[g]) look_at(e + g * group, e + (g + 1) * group);
-            }
-        for (; e < values.size(); e += group) look_at(e, std::min(e + group, values.size()));
-        return above;
+            for (std::size_t w = 0; w < N; ++w)
+                if (to.within[w] > 0) found(w, std::span<const Key>(to.keys[w].data(), to.within[w]));
+        }
+        above = to.above;
     }
 
 private:
     static constexpr std::size_t tile = 256;
-    static constexpr std::size_t group = 16;
+    static constexpr std::size_t step = 8;
 
-    // Which groups have an element in the window; counts those above it in the others.
     template <std::floating_point F>
-    static std::array<bool, tile / group> find_groups(std::span<const F, tile> values, F low_bound, F high_bound,
-                                                      std::uint64_t& above) {
-        std::array<bool, tile / group> is_hit{};
-        pack<lane_mask<F>> more{};
-        with_widest_vectors([&]() PLAIT_ALWAYS_INLINE {
-            const F from = low_bound, to = high_bound; // registers, whatever is written to
-            const F* x = values.data();
-            pack<lane_mask<F>> without_sign, counted{};
-            fill(without_sign, std::numeric_limits<lane_mask<F>>::max());
-            for (std::size_t g = 0; g < is_hit.size(); ++g) {
-                pack<lane_mask<F>> hits{}, seen{};
-                for (std::size_t e = g * group; e < (g + 1) * group; e += lanes<F>) {
-                    pack<F> m;
-                    load(m, x + e);
-                    keep_where(without_sign, m);
-                    const auto is_above = ~(m < to);
-                    seen += is_above;
-                    hits |= ~(m < from) & ~is_above;
-                }
-                is_hit[g] = any(hits);
-                if (!is_hit[g]) counted -= seen;
-            }
-            more = counted;
-        });
-        for (std::size_t lane = 0; lane < lanes<F>; ++lane) above += static_cast<std::uint64_t>(more[lane]);
-        return is_hit;
+    struct bounds {
+        F from, to;
+        bool has_end, is_rare;
+    };
+
+    struct lists {
+        std::array<std::array<Key, tile + step>, N> keys; // a step is written whole, whatever of it counts
+        std::array<std::size_t, N> within;
+        std::array<std::uint64_t, N> above;
+    };
+
+    template <std::floating_point F>
+    std::array<bounds<F>, N> bounds_of() const {
+        std::array<bounds<F>, N> all;
+        for (std::size_t w = 0; w < N; ++w) {
+            const magnitude_window& window = windows_[w];
+            const bool has_end = window.high != magnitude_window::none;
+            all[w] = {key_.lowest<F>(window.low), has_end ? key_.lowest<F>(key_.next(window.high)) : F{0}, has_end,
+                      window.is_rare};
+        }
+        return all;
     }
+
+    template <std::floating_point F, class T>
+    static F element(const std::byte* values, const std::byte* base, std::size_t e) {
+        const auto load = [e](const std::byte* from) { return static_cast<F>(load_as<T>(from + e * sizeof(T))); };
+        return base ? load(values) - load(base) : load(values);
+    }
+
+#if PLAIT_HAS_AVX2_FUNCTIONS
+    // Whole steps of the elements from e on; returns where the rest begins.
+    template <std::floating_point F, class T, bool HasBase>
+    PLAIT_AVX2_FUNCTION static std::size_t collect_steps(const std::array<bounds<F>, N>& of, const std::byte* values,
+                                                         const std::byte* base, std::size_t e, std::size_t end,
+                                                         lists& to) {
+        using numbers = avx2::step_of<F>;
+        numbers all;
+        avx2::fill(all, 0);
+        all = avx2::is_zero(all);
+        std::array<numbers, N> from, until, has_end;
+        std::array<std::size_t, N> within = to.within;
+        std::array<avx2::tally_of<F>, N> above;
+        for (std::size_t w = 0; w < N; ++w) {
+            avx2::fill(from[w], of[w].from);
+            avx2::fill(until[w], of[w].to);
+            has_end[w] = of[w].has_end ? all : avx2::drop_where(all, all);
+            above[w].clear();
+        }
+        for (; e + step <= end; e += step) {
+            numbers x, subtrahend;
+            avx2::load(values + e * sizeof(T), x, T{});
+            if constexpr (HasBase) {
+                avx2::load(base + e * sizeof(T), subtrahend, T{});
+                x = avx2::subtract(x, subtrahend);
+            }
+            const numbers m = avx2::magnitude(x);
+            for (std::size_t w = 0; w < N; ++w) {
+                const numbers is_above = avx2::drop_where(avx2::is_below(m, until[w]), has_end[w]);
+                above[w].add(is_above);
+                const unsigned is_outside = avx2::bits_of(avx2::either(avx2::is_below(m, from[w]), is_above));
+                const unsigned is_within = is_outside ^ 0xFFU;
+                if (of[w].is_rare && is_within == 0) continue;
+                avx2::store_chosen(is_within, m, to.keys[w].data() + within[w]);
+                within[w] += static_cast<unsigned>(__builtin_popcount(is_within));
+            }
+        }
+        to.within = within;
+        for (std::size_t w = 0; w < N; ++w) to.above[w] += above[w].total();
+        return e;
+    }
+#endif
+
+    const magnitude_key& key_;
+    std::array<magnitude_window, N> windows_;
 };
 
 } // namespace plait::detail

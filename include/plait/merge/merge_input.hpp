@@ -38,10 +38,11 @@ struct merge_input {
         };
         return (base && !fits(*base)) || !std::ranges::all_of(models, fits);
     }
-    /// Whether all elements are of one type and unscaled, so that their bytes can be combined.
+    /// Whether all elements are of one type, up to F32, and unscaled, so that they can be combined as they lie in
+    /// memory.
     bool is_uniform() const {
         const auto same = [&](const gathered_view& v) { return v.type() == models[0].type() && !v.is_scaled(); };
-        return (!base || same(*base)) && std::ranges::all_of(models, same);
+        return !is_wide() && (!base || same(*base)) && std::ranges::all_of(models, same);
     }
 
     /// Whether all models have the same bytes.

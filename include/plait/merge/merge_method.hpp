@@ -1,5 +1,6 @@
 #pragma once
 
+#include <plait/core/dtype.hpp>
 #include <plait/core/shape.hpp>
 #include <plait/merge/describe.hpp>
 
@@ -41,11 +42,28 @@ struct block {
     std::size_t size() const { return values.empty() ? 0 : values[0].size(); }
 };
 
+/// The same range of elements of every model as they lie in memory, of one type and perhaps misaligned.
+struct raw_block {
+    dtype type;        ///< F32 or narrower
+    std::size_t first; ///< as that of a block
+    std::size_t count;
+    std::span<const std::byte* const> models;
+    const std::byte* base; ///< null without task vectors; else still to be subtracted, and added to the result
+};
+
 /// The state of a method for one tensor: combine() writes one result per element. It is called from several threads.
 template <class R>
 concept tensor_run = requires(const R& run, block<float> f, block<double> d, std::span<double> out) {
     run.combine(f, out);
     run.combine(d, out);
+};
+
+/// A run that need not have its blocks widened: combine_raw() writes results of the models' type, or returns false
+/// where it does need that, as it may for any block. Blocks end where those of combine() end, but may be several
+/// together.
+template <class R>
+concept raw_run = tensor_run<R> && requires(const R& run, const raw_block& b, std::byte* out) {
+    { run.combine_raw(b, out) } -> std::same_as<bool>;
 };
 
 /// Looks at everything before anything is combined, as often as it has to: until is_settled(), the engine takes an
@@ -57,7 +75,7 @@ concept block_watcher = requires(O& o, const O& seen, typename O::partial_type& 
     { seen.partial() } -> std::same_as<typename O::partial_type>;
     seen.observe(f, p);
     seen.observe(d, p);
-    p += std::as_const(p);
+    p += std::move(p);
     o.settle(std::as_const(p));
 };
 
@@ -68,6 +86,12 @@ concept choosy_watcher = block_watcher<O> && requires(const O& seen) {
     { seen.wanted(std::size_t{}) } -> std::same_as<std::size_t>;
 };
 inline constexpr std::size_t all_elements = std::numeric_limits<std::size_t>::max();
+
+/// A watcher that need not have its blocks widened: observe_raw() does what observe() does, or returns false.
+template <class O>
+concept raw_watcher = block_watcher<O> && requires(const O& seen, typename O::partial_type& p, const raw_block& b) {
+    { seen.observe_raw(b, p) } -> std::same_as<bool>;
+};
 
 /// A run that looks at its whole tensor first.
 template <class R>

@@ -34,9 +34,9 @@ struct sce {
             std::optional<detail::magnitude_cut::partial> variances = {};
             std::vector<double> energies = {};
 
-            partial_type& operator+=(const partial_type& later) {
+            partial_type& operator+=(partial_type&& later) {
                 varying += later.varying;
-                if (variances) *variances += *later.variances;
+                if (variances) *variances += std::move(*later.variances);
                 for (std::size_t k = 0; k < energies.size(); ++k) energies[k] += later.energies[k];
                 return *this;
             }

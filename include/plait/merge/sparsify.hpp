@@ -81,8 +81,8 @@ class cuts_run {
 public:
     struct partial_type {
         std::vector<magnitude_cut::partial> cuts;
-        partial_type& operator+=(const partial_type& later) {
-            for (std::size_t c = 0; c < cuts.size(); ++c) cuts[c] += later.cuts[c];
+        partial_type& operator+=(partial_type&& later) {
+            for (std::size_t c = 0; c < cuts.size(); ++c) cuts[c] += std::move(later.cuts[c]);
             return *this;
         }
     };
@@ -113,6 +113,20 @@ public:
         for (std::size_t c = 0; c < cuts_.size(); ++c)
             if (!cuts_[c].is_settled()) cuts_[c].observe(b, has_band_ ? c / 2 : c, p.cuts[c]);
     }
+    bool observe_raw(const raw_block& b, partial_type& p) const {
+        const auto sees_raw = [](const magnitude_cut& cut) { return cut.is_settled() || cut.sees_raw(); };
+        if (!std::ranges::all_of(cuts_, sees_raw)) return false;
+        const std::size_t cuts = has_band_ ? 2 : 1; // of a model
+        for (std::size_t c = 0; c < cuts_.size(); c += cuts) {
+            if (has_band_ && !cuts_[c].is_settled() && cuts_[c].is_in_step_with(cuts_[c + 1])) {
+                magnitude_cut::observe_raw<2>({&cuts_[c], &cuts_[c + 1]}, b, c / 2, {&p.cuts[c], &p.cuts[c + 1]});
+                continue;
+            }
+            for (std::size_t own = c; own < c + cuts; ++own)
+                if (!cuts_[own].is_settled()) magnitude_cut::observe_raw<1>({&cuts_[own]}, b, c / cuts, {&p.cuts[own]});
+        }
+        return true;
+    }
     void settle(const partial_type& whole) {
         for (std::size_t c = 0; c < cuts_.size(); ++c)
             if (!cuts_[c].is_settled()) cuts_[c].settle(whole.cuts[c]);
@@ -124,11 +138,12 @@ public:
         if (has_band_) cuts_[2 * model + 1].drop(b, model, at, out);
     }
 
-    /// Which magnitudes of a block are kept, where it is no more than that.
+    /// Which magnitudes are kept among `count` elements from `first` on, of whole blocks, where it is no more than
+    /// that.
     template <std::floating_point F>
-    std::optional<magnitude_range<F>> range(const block<F>& b, std::size_t model) const {
-        const auto lowest = cuts_[has_band_ ? 2 * model : model].lowest_in(b);
-        const auto highest = has_band_ ? cuts_[2 * model + 1].lowest_in(b) : lowest;
+    std::optional<magnitude_range<F>> range(std::size_t first, std::size_t count, std::size_t model) const {
+        const auto lowest = cuts_[has_band_ ? 2 * model : model].lowest_in<F>(first, count);
+        const auto highest = has_band_ ? cuts_[2 * model + 1].lowest_in<F>(first, count) : lowest;
         if (!lowest || !highest) return std::nullopt;
         return magnitude_range<F>{*lowest, *highest, has_band_};
     }
@@ -177,8 +192,8 @@ struct top_k_over_model {
             all.apply(block<F>{b.first + offset, b.values, b.base}, model, at, out);
         }
         template <std::floating_point F>
-        auto range(const block<F>& b, std::size_t model) const {
-            return all.range(block<F>{b.first + offset, b.values, b.base}, model);
+        auto range(std::size_t first, std::size_t count, std::size_t model) const {
+            return all.range<F>(first + offset, count, model);
         }
     };
 
