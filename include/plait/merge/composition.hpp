@@ -1,5 +1,7 @@
 #pragma once
 
+#include <plait/core/convert.hpp>
+#include <plait/core/scratch.hpp>
 #include <plait/merge/combine.hpp>
 #include <plait/merge/describe.hpp>
 #include <plait/merge/elect.hpp>
@@ -9,6 +11,7 @@
 #include <plait/merge/sparsify.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <concepts>
 #include <cstddef>
@@ -35,26 +38,49 @@ inline void multiply(std::span<double> x, double factor) {
     });
 }
 
-/// The norm that a rescaling keeps, added up element by element.
+/// The norm that a rescaling keeps. Elements are added up in as many sums as fill the widest vectors, on every machine.
 class norm_sum {
 public:
     explicit norm_sum(rescaling which) : which_(which) {}
 
-    void add(double x) {
+    void add(std::span<const double> numbers) {
         if (which_ == rescaling::by_largest)
-            sum_ = std::max(sum_, std::fabs(x));
+            take(numbers, [](double sum, double x) PLAIT_ALWAYS_INLINE { return sum < x ? x : sum; });
+        else if (which_ == rescaling::by_l2)
+            take(numbers, [](double sum, double x) PLAIT_ALWAYS_INLINE { return sum + x * x; });
         else
-            sum_ += which_ == rescaling::by_l2 ? x * x : std::fabs(x);
+            take(numbers, [](double sum, double x) PLAIT_ALWAYS_INLINE { return sum + x; });
     }
     norm_sum& operator+=(const norm_sum& later) {
-        sum_ = which_ == rescaling::by_largest ? std::max(sum_, later.sum_) : sum_ + later.sum_;
+        for (std::size_t l = 0; l < sums_.size(); ++l)
+            sums_[l] = which_ == rescaling::by_largest ? std::max(sums_[l], later.sums_[l]) : sums_[l] + later.sums_[l];
         return *this;
     }
-    double norm() const { return which_ == rescaling::by_l2 ? std::sqrt(sum_) : sum_; }
+    double norm() const {
+        if (which_ == rescaling::by_largest) return std::ranges::max(sums_);
+        const double sum = std::accumulate(sums_.begin(), sums_.end(), 0.0);
+        return which_ == rescaling::by_l2 ? std::sqrt(sum) : sum;
+    }
 
 private:
+    template <class Step>
+    void take(std::span<const double> numbers, const Step& step) {
+        const double* const x = numbers.data();
+        const std::size_t n = numbers.size();
+        std::array<double, 8> all = sums_;
+        with_widest_vectors([&]() PLAIT_ALWAYS_INLINE {
+            std::array<double, 8> sums = all;
+            for (std::size_t e = 0; e + sums.size() <= n; e += sums.size())
+                for (std::size_t l = 0; l < sums.size(); ++l) sums[l] = step(sums[l], std::fabs(x[e + l]));
+            all = sums;
+        });
+        for (std::size_t e = n - n % all.size(); e < n; ++e)
+            all[e % all.size()] = step(all[e % all.size()], std::fabs(x[e]));
+        sums_ = all;
+    }
+
     rescaling which_;
-    double sum_ = 0;
+    std::array<double, 8> sums_{};
 };
 
 } // namespace detail
@@ -96,9 +122,9 @@ public:
         }
         using sparse_run = decltype(sparse_run_of());
         static constexpr bool observes = requires { typename sparse_run::partial_type; };
-        static constexpr bool keeps_ranges = std::same_as<Combiner, sum_of> && requires(const sparse_run& run) {
+        static constexpr bool only_adds = std::same_as<Combiner, sum_of> && requires { Elector::cast; };
+        static constexpr bool keeps_ranges = only_adds && requires(const sparse_run& run) {
             run.template range<float>(std::size_t{}, std::size_t{}, std::size_t{});
-            Elector::cast;
         };
         static constexpr bool may_be_linear =
             std::same_as<Sparsifier, keep_all> && std::same_as<Elector, no_election> && std::same_as<Combiner, sum_of>;
@@ -175,11 +201,13 @@ public:
         void observe(const block<F>& b, partial_type& p) const {
             if constexpr (observes)
                 if (p.sparse) return sparse_.observe(b, *p.sparse);
-            std::vector<double> kept(b.size());
+            detail::scratch memory;
+            const std::span kept(memory.of<double>(b.size()), b.size());
             for (std::size_t k = 0; k < b.values.size(); ++k) {
+                detail::widen<F>(reinterpret_cast<const std::byte*>(b.values[k].data()), b.size(), kept.data());
+                p.before[k].add(kept);
                 sparse_.apply(b, k, 0, kept);
-                for (const F x : b.values[k]) p.before[k].add(static_cast<double>(x));
-                for (const double x : kept) p.after[k].add(x);
+                p.after[k].add(kept);
             }
         }
 
@@ -204,21 +232,17 @@ public:
             if constexpr (keeps_ranges)
                 if (combine_ranges(b, out)) return;
             const std::size_t tile = elements_together() > 1 ? out.size() : 512;
-            std::vector<double> numbers((b.values.size() + 1) * tile);
+            detail::scratch memory;
+            const std::size_t count = (b.values.size() + 1) * tile;
+            const std::span numbers(memory.of<double>(count), count);
             std::vector<std::span<double>> rows(b.values.size());
             for (std::size_t at = 0; at < out.size(); at += tile) {
                 const std::size_t n = std::min(tile, out.size() - at);
                 for (std::size_t k = 0; k < rows.size(); ++k) {
-                    rows[k] = std::span(numbers).subspan(k * tile, n);
+                    rows[k] = numbers.subspan(k * tile, n);
                     sparse_.apply(b, k, at, rows[k]);
-                    const double factor = weights_[k] * scales_[k];
-                    detail::multiply(rows[k], factor);
                 }
-                const auto sign = std::span(numbers).subspan(rows.size() * tile, n);
-                const auto result = out.subspan(at, n);
-                Elector::sign(rows, sign);
-                combine_.combine(rows, weights_, sign, result);
-                detail::multiply(result, lambda_);
+                combine_rows(rows, numbers.subspan(rows.size() * tile, n), out.subspan(at, n));
             }
         }
 
@@ -235,6 +259,35 @@ public:
         }
 
     private:
+        // Of sparse elements, which it may change; `spare` is as long as a row.
+        void combine_rows(std::span<const std::span<double>> rows, std::span<double> spare,
+                          std::span<double> out) const {
+            if constexpr (only_adds) {
+                std::vector<const std::byte*> values;
+                for (const auto& row : rows) values.push_back(reinterpret_cast<const std::byte*>(row.data()));
+                sum<double>([](std::size_t) { return detail::magnitude_range<double>{}; })
+                    .template combine<double, double>(values, nullptr, out.size(),
+                                                      reinterpret_cast<std::byte*>(out.data()));
+            } else {
+                for (std::size_t k = 0; k < rows.size(); ++k) detail::multiply(rows[k], weights_[k] * scales_[k]);
+                Elector::sign(rows, spare);
+                combine_.combine(rows, weights_, spare, out);
+                detail::multiply(out, lambda_);
+            }
+        }
+
+        // range_of(model)
+        template <std::floating_point F, class RangeOf>
+        auto sum(const RangeOf& range_of) const {
+            std::vector<detail::ranged_model<F>> models(weights_.size());
+            for (std::size_t k = 0; k < models.size(); ++k)
+                models[k] = {range_of(k), static_cast<F>(weights_[k] * scales_[k]),
+                             static_cast<F>(combine_.share(weights_[k])),
+                             static_cast<F>(combine_.share_of_zero(weights_[k]))};
+            const bool divides = combine_.divide_by != divisor::one;
+            return detail::ranged_sum<Elector::cast, F>(std::move(models), divides, smallest_divisor, lambda_);
+        }
+
         template <std::floating_point F>
         bool combine_ranges(const block<F>& b, std::span<double> out) const {
             std::vector<const std::byte*> values;
@@ -245,16 +298,13 @@ public:
 
         template <std::floating_point F, class In, class Out>
         bool add_ranges(const raw_block& b, std::byte* out) const {
-            std::vector<detail::ranged_model<F>> models(weights_.size());
-            for (std::size_t k = 0; k < models.size(); ++k) {
+            std::vector<detail::magnitude_range<F>> ranges;
+            for (std::size_t k = 0; k < weights_.size(); ++k) {
                 const auto range = sparse_.template range<F>(b.first, b.count, k);
                 if (!range) return false;
-                models[k] = {*range, static_cast<F>(weights_[k] * scales_[k]),
-                             static_cast<F>(combine_.share(weights_[k])),
-                             static_cast<F>(combine_.share_of_zero(weights_[k]))};
+                ranges.push_back(*range);
             }
-            const bool divides = combine_.divide_by != divisor::one;
-            return detail::ranged_sum<Elector::cast, F>(std::move(models), divides, smallest_divisor, lambda_)
+            return sum<F>([&](std::size_t k) { return ranges[k]; })
                 .template combine<In, Out>(b.models, b.base, b.count, out);
         }
 

@@ -284,11 +284,10 @@ private:
         const std::size_t block = block_of(t.tensor);
         const std::size_t length = std::min(t.count, block);
         block_reader<F> from(inputs_[t.tensor], length);
-        const auto sums = std::make_unique_for_overwrite<double[]>(length);
-        scratch spare;
+        scratch sums, spare;
         in_parts(t, block, [&](std::size_t i, std::size_t n) {
             const auto b = from.read(i, n, i);
-            double* sum = sums.get();
+            auto* sum = sums.of<double>(length);
             runs_[t.tensor]->combine(b, {sum, n});
             for (std::size_t e = 0; e < b.base.size(); ++e) sum[e] += static_cast<double>(b.base[e]);
             visit_floating(output_type(t.tensor), [&]<class T>(T) {

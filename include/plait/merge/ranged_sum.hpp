@@ -16,9 +16,9 @@ namespace plait::detail {
 /// Keeps a magnitude m where !(m < lowest), so NaN too, and, where there is a band, m < highest.
 template <std::floating_point F>
 struct magnitude_range {
-    F lowest;
-    F highest;
-    bool is_band;
+    F lowest = 0;
+    F highest = 0;
+    bool is_band = false;
 };
 
 /// What is added up of a model's elements in its range.

@@ -1,15 +1,14 @@
 #pragma once
 
+#include <plait/core/scratch.hpp>
+#include <plait/merge/magnitude_order.hpp>
 #include <plait/merge/sparsify.hpp>
 
 #include <algorithm>
-#include <array>
 #include <bit>
-#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,54 +20,6 @@ namespace detail {
 inline std::size_t row_length(const shape& s) {
     return s.rank() < 2 || s[0] == 0 ? std::max<std::size_t>(1, s.size()) : std::max<std::size_t>(1, s.size() / s[0]);
 }
-
-/// order[r] is the position of the r-th smallest magnitude of a row, of equal ones the first. Unless wide,
-/// magnitudes are compared as floats, by a radix sort.
-class magnitude_order {
-public:
-    explicit magnitude_order(bool is_wide) : is_wide_(is_wide) {}
-
-    template <std::floating_point F>
-    std::span<const std::uint32_t> of(std::span<const F> row) {
-        return is_wide_ ? compared(row) : by_digits(row);
-    }
-
-private:
-    template <std::floating_point F>
-    std::span<const std::uint32_t> by_digits(std::span<const F> row) {
-        keys_.resize(row.size());
-        for (std::size_t e = 0; e < row.size(); ++e)
-            keys_[e] = std::bit_cast<std::uint32_t>(std::fabs(static_cast<float>(row[e])));
-        start(row.size());
-        constexpr unsigned bits = 11;
-        for (unsigned shift = 0; shift < 32; shift += bits) {
-            std::array<std::uint32_t, (1U << bits) + 1> first{};
-            const auto digit = [&](std::uint32_t e) { return (keys_[e] >> shift) & ((1U << bits) - 1); };
-            for (std::uint32_t e = 0; e < order_.size(); ++e) ++first[digit(e) + 1];
-            std::partial_sum(first.begin(), first.end(), first.begin());
-            for (const std::uint32_t e : order_) other_[first[digit(e)]++] = e;
-            order_.swap(other_);
-        }
-        return order_;
-    }
-    template <std::floating_point F>
-    std::span<const std::uint32_t> compared(std::span<const F> row) {
-        start(row.size());
-        std::ranges::stable_sort(order_, {}, [&](std::uint32_t e) { return std::fabs(row[e]); });
-        return order_;
-    }
-
-    void start(std::size_t n) {
-        if (n > std::size_t{~std::uint32_t{0}})
-            throw shape_error("a row has " + std::to_string(n) + " elements, expected fewer than 2^32 to rank");
-        order_.resize(n);
-        other_.resize(n);
-        std::iota(order_.begin(), order_.end(), 0U);
-    }
-
-    bool is_wide_;
-    std::vector<std::uint32_t> keys_, order_, other_;
-};
 
 } // namespace detail
 
@@ -102,21 +53,42 @@ struct rank_bernoulli {
                     out[e] = density_ > 0 ? static_cast<double>(b.values[model][at + e]) : 0;
                 return;
             }
-            detail::magnitude_order order(is_wide_);
+            detail::magnitude_order order(row_, is_wide_);
+            detail::scratch limits_memory, factors_memory, draws_memory;
+            auto* const limits = limits_memory.of<std::int32_t>(row_);
+            auto* const factors = factors_memory.of<double>(row_);
+            auto* const draws = draws_memory.of<std::int32_t>(row_);
+            fill_by_rank(limits, factors);
             for (std::size_t first = 0; first < out.size(); first += row_) {
                 const auto row = b.values[model].subspan(at + first, row_);
                 const auto ranked = order.of(std::span<const F>(row));
+                chance_.draw(model, b.first + at + first, {draws, row_});
+                double* const kept = &out[first];
                 for (std::size_t r = 0; r < row_; ++r) {
-                    const std::size_t e = ranked[r];
-                    const double rank = row_ > 1 ? static_cast<double>(r) / static_cast<double>(row_ - 1) : 0.5;
-                    const double p = lowest_ + range_ * rank;
-                    const auto x = static_cast<double>(row[e]);
-                    out[first + e] = chance_.keeps(model, b.first + at + first + e, p) ? (divides_ ? x / p : x) : 0;
+                    const auto e = static_cast<std::uint32_t>(ranked[r]);
+                    const double x = static_cast<double>(row[e]) * factors[r];
+                    // No branch: it would be mispredicted half the time.
+                    const std::uint64_t mask = draws[e] < limits[r] ? ~std::uint64_t{0} : 0;
+                    kept[e] = std::bit_cast<double>(std::bit_cast<std::uint64_t>(x) & mask);
                 }
             }
         }
 
     private:
+        void fill_by_rank(std::int32_t* limits, double* factors) const {
+            const std::size_t n = row_;
+            const double lowest = row_ > 1 ? lowest_ : density_;
+            const double step = row_ > 1 ? range_ / static_cast<double>(row_ - 1) : 0;
+            const bool divides = divides_;
+            detail::with_widest_vectors([=]() PLAIT_ALWAYS_INLINE {
+                for (std::size_t r = 0; r < n; ++r) {
+                    const double p = lowest + step * static_cast<double>(static_cast<std::int32_t>(r));
+                    limits[r] = detail::element_chance::limit(p);
+                    factors[r] = divides ? 1 / p : 1;
+                }
+            });
+        }
+
         double lowest_, range_, density_;
         bool divides_, is_wide_;
         std::size_t row_;

@@ -1,7 +1,10 @@
 #pragma once
 
-#include <plait/core/random.hpp>
+#include <plait/core/convert.hpp>
+#include <plait/core/instruction_set.hpp>
+#include <plait/core/scratch.hpp>
 #include <plait/merge/check_options.hpp>
+#include <plait/merge/element_chance.hpp>
 #include <plait/merge/magnitude_cut.hpp>
 #include <plait/merge/merge_method.hpp>
 #include <plait/merge/ranged_sum.hpp>
@@ -40,10 +43,6 @@ concept sparsifier = std::copy_constructible<S> && requires(const S& s) {
     { s.start(context, s.survey(models)) } -> sparsifier_run;
 }));
 
-/// Decides in the place of chance which elements are kept: (model, tensor, element). Called from several threads; not
-/// asked where density is 0 or 1.
-using mask_function = std::function<bool(std::size_t, std::string_view, std::size_t)>;
-
 namespace detail {
 
 /// floor(density n), and one where that is none: a small tensor is not dropped whole.
@@ -51,30 +50,6 @@ inline std::size_t kept_of(double density, std::size_t n) {
     const auto kept = static_cast<std::size_t>(density * static_cast<double>(n));
     return kept == 0 && density > 0 ? std::min<std::size_t>(1, n) : kept;
 }
-
-/// Which elements of a tensor are kept with a probability: that depends on the seed, the position of the model, the
-/// name of the tensor and the position of the element, and on nothing else.
-class element_chance {
-public:
-    element_chance(std::uint64_t seed, const mask_function& mask, const tensor_context& context) {
-        if (mask)
-            mask_ = [mask, tensor = std::string(context.name)](std::size_t model, std::size_t element) {
-                return mask(model, tensor, element);
-            };
-        std::uint64_t key = seed;
-        for (const char c : context.name) key = counter_random(key).at(static_cast<unsigned char>(c));
-        for (std::size_t k = 0; k < context.models; ++k) chance_.emplace_back(counter_random(key).at(k));
-    }
-
-    bool keeps(std::size_t model, std::size_t element, double probability) const {
-        if (mask_) return mask_(model, element);
-        return static_cast<double>(chance_[model].at(element) >> 11) < probability * 0x1p53;
-    }
-
-private:
-    std::vector<counter_random> chance_; // per model
-    std::function<bool(std::size_t, std::size_t)> mask_;
-};
 
 /// Keeps what is above one cut and, where there is a second, not above that.
 class cuts_run {
@@ -255,9 +230,18 @@ struct bernoulli {
 
         template <std::floating_point F>
         void apply(const block<F>& b, std::size_t model, std::size_t at, std::span<double> out) const {
-            const F* x = b.values[model].data() + at;
-            for (std::size_t e = 0; e < out.size(); ++e)
-                out[e] = chance_.keeps(model, b.first + at + e, density_) ? static_cast<double>(x[e]) : 0;
+            const std::size_t n = out.size();
+            double* const x = out.data();
+            detail::widen<F>(reinterpret_cast<const std::byte*>(b.values[model].data() + at), n, x);
+            if (density_ <= 0) std::ranges::fill(out, 0.0);
+            if (density_ <= 0 || density_ >= 1) return;
+            detail::scratch memory;
+            auto* const draw = memory.of<std::int32_t>(n);
+            chance_.draw(model, b.first + at, {draw, n});
+            const std::int32_t limit = detail::element_chance::limit(density_);
+            detail::with_widest_vectors([=]() PLAIT_ALWAYS_INLINE {
+                for (std::size_t e = 0; e < n; ++e) x[e] = draw[e] < limit ? x[e] : 0;
+            });
         }
 
     private:
