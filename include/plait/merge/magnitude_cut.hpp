@@ -4,6 +4,7 @@
 #include <plait/core/random.hpp>
 #include <plait/core/simd.hpp>
 #include <plait/merge/kept_keys.hpp>
+#include <plait/merge/magnitude_digits.hpp>
 #include <plait/merge/magnitude_window.hpp>
 #include <plait/merge/merge_method.hpp>
 #include <plait/merge/nth_largest.hpp>
@@ -90,10 +91,11 @@ public:
             const auto* values = reinterpret_cast<const std::byte*>(b.values[model].data());
             collect<F, F, 1>({this}, b.first, values, nullptr, b.size(), {&p});
         } else if (phase_ == phase::digits) {
+            const unsigned found = key_.digits() - digits_left_;
             if (key_.is_wide)
-                count<std::uint64_t>(b.values[model], p.digits);
+                count_digits<std::uint64_t>(b.values[model], found, key_of_last_, p.digits);
             else
-                count<std::uint32_t>(b.values[model], p.digits);
+                count_digits<std::uint32_t>(b.values[model], found, key_of_last_ >> 32, p.digits);
         } else if (const std::size_t n = equals_in(b, model, b.size()); n > 0) {
             p.equals[b.first] = n;
         }
@@ -173,7 +175,7 @@ public:
     }
 
 private:
-    static constexpr std::size_t radix = 65536;
+    static constexpr std::size_t radix = std::size_t{1} << digit_bits;
     static constexpr std::uint64_t none = magnitude_window::none; // key_of_last_ where nothing is kept
 
     static constexpr std::size_t few = 16384;    // all keys are no more than counts of digits
@@ -237,42 +239,6 @@ private:
         if (--digits_left_ > 0) return;
         keeps_equals_ = at_digit == needed_;
         phase_ = keeps_equals_ ? phase::settled : phase::place;
-    }
-
-    template <class Key, std::floating_point F>
-    PLAIT_ALWAYS_INLINE static Key key_of(F x) {
-        if constexpr (sizeof(Key) == sizeof(float))
-            return static_cast<Key>(std::bit_cast<std::uint32_t>(std::fabs(static_cast<float>(x))));
-        else
-            return static_cast<Key>(std::bit_cast<std::uint64_t>(std::fabs(static_cast<double>(x))));
-    }
-
-    // Counts the next digit of those that have the digits found so far.
-    template <class Key, std::floating_point F>
-    void count(std::span<const F> values, std::vector<std::uint64_t>& digits) const {
-        constexpr unsigned bits = sizeof(Key) * 8;
-        constexpr std::size_t tile = 256;
-        const unsigned found = key_.digits() - digits_left_;
-        const unsigned shift = bits - 16 * (found + 1);
-        const auto prefix = static_cast<Key>(found == 0 ? 0 : key_of_last_ >> (64 - 16 * found));
-        std::array<Key, tile> keys;
-        for (std::size_t first = 0; first < values.size(); first += tile) {
-            const std::size_t n = std::min(tile, values.size() - first);
-            const F* x = values.data() + first;
-            Key has_candidates = found == 0;
-            with_widest_vectors([&]() PLAIT_ALWAYS_INLINE {
-                Key any = 0;
-                for (std::size_t e = 0; e < n; ++e) keys[e] = key_of<Key>(x[e]);
-                if (found > 0)
-                    for (std::size_t e = 0; e < n; ++e) any |= keys[e] >> (shift + 16) == prefix ? Key{1} : Key{0};
-                has_candidates |= any;
-            });
-            if (found == 0)
-                for (std::size_t e = 0; e < n; ++e) ++digits[keys[e] >> shift];
-            else if (has_candidates)
-                for (std::size_t e = 0; e < n; ++e)
-                    if (keys[e] >> (shift + 16) == prefix) ++digits[(keys[e] >> shift) & (radix - 1)];
-        }
     }
 
     template <bool Keeps, std::floating_point F>
