@@ -12,3 +12,9 @@ for preset in headers checks asan; do
     echo "==== $preset"
     cmake --workflow --preset "$preset"
 done
+
+cases=../shared/cases/merge_cases.json
+if [[ -f $cases ]]; then
+    echo "==== $cases"
+    build/checks/tests/merge_reference_cases "$cases" tests/reference/merge_differences.json | sed '/^pass /d'
+fi

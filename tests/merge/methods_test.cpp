@@ -414,6 +414,23 @@ TEMPLATE_TEST_CASE("ties of halves and of floats are those of their definition",
     CHECK(wrong == 0);
 }
 
+TEST_CASE("models of 8-bit floats merge with others, and into others") {
+    const auto filled = [](auto type, double x) {
+        using T = decltype(type);
+        model m;
+        auto* to = m.add("w", dtype_of<T>::value, shape(100)).bytes();
+        for (std::size_t i = 0; i < 100; ++i) detail::store_as<T>(x, to + i * sizeof(T));
+        return m;
+    };
+    const std::vector<model> mixed{filled(float8_e4m3{}, 1.5), filled(float{}, 2.25), filled(float8_e5m2{}, 3)};
+    const model mean = fuse(mixed, average{});
+    CHECK(mean.at("w").type() == dtype::f8_e4m3);
+    CHECK(numbers(mean) == std::vector<double>(100, 2.25));
+    model wide = filled(double{}, 0);
+    fuse_into(wide, mixed, task_vectors{mixed[0]} | ties{.density = 1});
+    CHECK(numbers(wide) == std::vector<double>(100, 2.625));
+}
+
 namespace {
 
 // The electors, but without saying that they only add up: what they compose goes the general way.
@@ -424,8 +441,8 @@ struct generally {
 
 } // namespace
 
-TEMPLATE_TEST_CASE("sums in one pass over memory are those of the general way, for odd values too", "", bfloat16,
-                   float16, float, double) {
+TEMPLATE_TEST_CASE("sums in one pass over memory are those of the general way, for odd values too", "", float8_e4m3,
+                   float8_e5m2, bfloat16, float16, float, double) {
     const auto width = sizeof(TestType);
     constexpr std::size_t n = (1U << 19) + 77; // enough for a sample
     const auto random_model = [&](std::uint64_t seed) {
@@ -452,7 +469,7 @@ TEMPLATE_TEST_CASE("sums in one pass over memory are those of the general way, f
         for (std::size_t i = 0; i < n; ++i) {
             const auto x = static_cast<double>(detail::load_as<TestType>(found.at("w").bytes() + i * width));
             const auto y = static_cast<double>(detail::load_as<TestType>(expected.at("w").bytes() + i * width));
-            const double tolerance = width == 2 ? 1e-2 * std::fabs(y) + 1e-7 : 0; // halves may be added up in float
+            const double tolerance = width <= 2 ? 1e-2 * std::fabs(y) + 1e-7 : 0; // these may be added up in float
             wrong += !(x == y || std::fabs(x - y) <= tolerance || (std::isnan(x) && std::isnan(y)));
         }
         CHECK(wrong == 0);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <plait/core/error.hpp>
+#include <plait/core/float8.hpp>
 #include <plait/core/half.hpp>
 
 #include <array>
@@ -66,20 +67,24 @@ constexpr std::optional<dtype> dtype_from_name(std::string_view s) {
     return std::nullopt;
 }
 
-/// The types that plait does arithmetic on; all others are carried through unchanged.
+/// The types that plait does arithmetic on; all others are carried through unchanged. Elements count as they are: where
+/// another tensor holds their scale, as it does in some files of F8, they have to be multiplied out first.
 constexpr bool is_floating(dtype d) {
-    return d == dtype::f64 || d == dtype::f32 || d == dtype::f16 || d == dtype::bf16;
+    return d == dtype::f64 || d == dtype::f32 || d == dtype::f16 || d == dtype::bf16 || d == dtype::f8_e4m3
+           || d == dtype::f8_e5m2;
 }
 
 /// C++ type -> dtype. Specialise it for another library's half or bfloat type.
 template <class T>
 struct dtype_of;
 // clang-format off
-template <> struct dtype_of<bool>     { static constexpr dtype value = dtype::boolean; };
-template <> struct dtype_of<float16>  { static constexpr dtype value = dtype::f16; };
-template <> struct dtype_of<bfloat16> { static constexpr dtype value = dtype::bf16; };
-template <> struct dtype_of<float>    { static constexpr dtype value = dtype::f32; };
-template <> struct dtype_of<double>   { static constexpr dtype value = dtype::f64; };
+template <> struct dtype_of<bool>        { static constexpr dtype value = dtype::boolean; };
+template <> struct dtype_of<float8_e4m3> { static constexpr dtype value = dtype::f8_e4m3; };
+template <> struct dtype_of<float8_e5m2> { static constexpr dtype value = dtype::f8_e5m2; };
+template <> struct dtype_of<float16>     { static constexpr dtype value = dtype::f16; };
+template <> struct dtype_of<bfloat16>    { static constexpr dtype value = dtype::bf16; };
+template <> struct dtype_of<float>       { static constexpr dtype value = dtype::f32; };
+template <> struct dtype_of<double>      { static constexpr dtype value = dtype::f64; };
 // clang-format on
 template <class T>
     requires std::integral<T> &&(!std::same_as<T, bool>)struct dtype_of<T> {
@@ -115,8 +120,13 @@ template <class T>
             return f(bfloat16{});
         case dtype::f32:
             return f(float{});
+        case dtype::f8_e4m3:
+            return f(float8_e4m3{});
+        case dtype::f8_e5m2:
+            return f(float8_e5m2{});
         default:
-            throw dtype_error("elements are " + std::string(name(d)) + ", expected F64, F32, F16 or BF16");
+            throw dtype_error("elements are " + std::string(name(d))
+                              + ", expected F64, F32, F16, BF16, F8_E4M3 or F8_E5M2");
         }
     }
 

@@ -88,13 +88,15 @@ private:
                     std::byte* out) const {
         std::size_t i = 0;
 #if PLAIT_HAS_AVX2_FUNCTIONS
-        using step_sum = avx2::step_of<Sum>;
-        while (has_avx2() && count - i >= pair) {
-            i = base ? combine_steps<step_sum, T, true>(models, base, i, count, out)
-                     : combine_steps<step_sum, T, false>(models, base, i, count, out);
-            // It ends early where an element is to be rounded on its own.
-            for (std::size_t left = pair; left > 0 && i < count; --left, ++i)
-                combine_element<Sum, T>(models, base, i, out);
+        if constexpr (avx2::can_convert<T>) {
+            using step_sum = avx2::step_of<Sum>;
+            while (has_avx2() && count - i >= pair) {
+                i = base ? combine_steps<step_sum, T, true>(models, base, i, count, out)
+                         : combine_steps<step_sum, T, false>(models, base, i, count, out);
+                // It ends early where an element is to be rounded on its own.
+                for (std::size_t left = pair; left > 0 && i < count; --left, ++i)
+                    combine_element<Sum, T>(models, base, i, out);
+            }
         }
 #endif
         for (; i < count; ++i) combine_element<Sum, T>(models, base, i, out);
