@@ -73,7 +73,7 @@ public:
     template <std::floating_point F, class T, class Found>
     void collect(const std::byte* values, const std::byte* base, std::size_t count, std::array<std::uint64_t, N>& above,
                  const Found& found) const {
-        const auto bounds = bounds_of<F>();
+        const auto bounds = find_bounds<F>();
         lists to;
         to.above = above;
         for (std::size_t first = 0; first < count; first += tile) {
@@ -107,7 +107,7 @@ private:
     static constexpr std::size_t step = 8;
 
     template <std::floating_point F>
-    struct bounds {
+    struct window_bounds {
         F from, to;
         bool has_end, is_rare;
     };
@@ -119,8 +119,8 @@ private:
     };
 
     template <std::floating_point F>
-    std::array<bounds<F>, N> bounds_of() const {
-        std::array<bounds<F>, N> all;
+    std::array<window_bounds<F>, N> find_bounds() const {
+        std::array<window_bounds<F>, N> all;
         for (std::size_t w = 0; w < N; ++w) {
             const magnitude_window& window = windows_[w];
             const bool has_end = window.high != magnitude_window::none;
@@ -139,9 +139,9 @@ private:
 #if PLAIT_HAS_AVX2_FUNCTIONS
     // Whole steps of the elements from e on; returns where the rest begins.
     template <std::floating_point F, class T, bool HasBase>
-    PLAIT_AVX2_FUNCTION static std::size_t collect_steps(const std::array<bounds<F>, N>& of, const std::byte* values,
-                                                         const std::byte* base, std::size_t e, std::size_t end,
-                                                         lists& to) {
+    PLAIT_AVX2_FUNCTION static std::size_t collect_steps(const std::array<window_bounds<F>, N>& of,
+                                                         const std::byte* values, const std::byte* base, std::size_t e,
+                                                         std::size_t end, lists& to) {
         using numbers = avx2::step_of<F>;
         numbers all;
         avx2::fill(all, 0);
