@@ -1,12 +1,15 @@
 #pragma once
 
+#include <plait/core/scratch.hpp>
 #include <plait/merge/linear_combination.hpp>
 #include <plait/merge/merge_method.hpp>
+#include <plait/merge/stepwise_sum.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <concepts>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,18 +28,20 @@ struct average {
     integer_policy integers = integer_policy::must_be_equal;
 
     static constexpr std::string_view name = "average";
+    static constexpr bool has_mergekit_bits = true;
 
     class run {
     public:
         template <std::floating_point F>
         void combine(const block<F>& b, std::span<double> out) const {
+            if (stepwise_) return combine_stepwise(b, out);
             sum_.combine(b, out);
             if (is_mean_) restore_equal(b, out);
         }
 
         /// Rounding to the elements' type absorbs the error of equal elements' sum, unless weights cancel.
         bool combine_raw(const raw_block& b, std::byte* out) const {
-            return !(is_mean_ && cancels_) && sum_.combine_raw(b, out);
+            return !stepwise_ && !(is_mean_ && cancels_) && sum_.combine_raw(b, out);
         }
 
     private:
@@ -50,6 +55,19 @@ struct average {
                 cancels_ = cancels_ || w == 0; // of an infinity
             }
             cancels_ = cancels_ || total > 4 * std::fabs(divisor);
+        }
+
+        template <std::floating_point F>
+        void combine_stepwise(const block<F>& b, std::span<double> out) const {
+            detail::scratch memory;
+            std::vector<std::span<double>> rows;
+            double* to = memory.of<double>(b.values.size() * out.size());
+            for (const auto& v : b.values) {
+                for (std::size_t e = 0; e < v.size(); ++e) to[e] = static_cast<double>(v[e]);
+                rows.emplace_back(to, v.size());
+                to += v.size();
+            }
+            stepwise_->combine(rows, std::vector<double>(rows.size(), 1.0), out);
         }
 
         // The plain mean of floats needs no look: their sum is exact in double.
@@ -67,9 +85,19 @@ struct average {
         bool is_mean_;
         bool is_plain_ = true; // without weights
         bool cancels_ = false;
+        std::optional<detail::stepwise_sum> stepwise_; // only as mergekit
     };
 
     run start(const tensor_context& context) const {
+        run own = start_exact(context);
+        if (context.as_mergekit)
+            own.stepwise_.emplace(context.type, ballot::none, normalize ? divisor::weights : divisor::one,
+                                  weights.empty() ? std::vector<double>(context.models, 1) : weights, 1);
+        return own;
+    }
+
+private:
+    run start_exact(const tensor_context& context) const {
         if (weights.empty()) return {std::vector<double>(context.models, 1), static_cast<double>(context.models), true};
         if (weights.size() != context.models)
             throw option_error("average has " + std::to_string(weights.size()) + " weights for "

@@ -20,6 +20,7 @@ struct breadcrumbs_with {
 
     static constexpr std::string_view name = std::same_as<Elector, no_election> ? "breadcrumbs" : "breadcrumbs_ties";
     static constexpr bool needs_deltas = true;
+    static constexpr bool has_mergekit_bits = true;
     auto start(const tensor_context& context) const {
         return composition{magnitude_band{density, gamma}, Elector{}, sum_of{divide_by}, {weights, lambda, rescale}}
             .start(context);

@@ -11,6 +11,7 @@
 #include <plait/merge/ranged_sum.hpp>
 #include <plait/merge/rescaling.hpp>
 #include <plait/merge/sparsify.hpp>
+#include <plait/merge/stepwise_sum.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -55,6 +56,7 @@ public:
     static_assert(combiner<Combiner>, "plait: the third block of composition{sparsify, elect, combine} must combine: "
                                       "sum_of, largest_of");
     static constexpr std::string_view name = "composition";
+    static constexpr bool has_mergekit_bits = std::same_as<Combiner, sum_of> && requires { Elector::cast; };
 
     composition(Sparsifier sparsify, Elector, Combiner combine, composition_options options = {})
         : sparsify_(std::move(sparsify)), combine_(std::move(combine)), options_(std::move(options)) {}
@@ -120,7 +122,11 @@ public:
             scales_.assign(context.models, divides ? 1 / density : 1);
             detail::check_finite("1 / density", scales_[0]);
             if constexpr (may_be_linear)
-                if (combine_.divide_by != divisor::count && is_scaled_) linear_.emplace(coefficients());
+                if (combine_.divide_by != divisor::count && is_scaled_ && !context.as_mergekit)
+                    linear_.emplace(coefficients());
+            if constexpr (only_adds)
+                if (context.as_mergekit)
+                    stepwise_.emplace(context.type, Elector::cast, combine_.divide_by, weights_, lambda_);
         }
 
         bool is_settled() const { return is_sparse() && is_scaled_; }
@@ -150,7 +156,10 @@ public:
         }
 
         template <std::floating_point F>
-        void observe(const block<F>& b, partial_type& p) const {
+        void observe(const block<F>& exact, partial_type& p) const {
+            detail::scratch rounded;
+            std::vector<std::span<const F>> values;
+            const block<F> b = stepwise_ ? stepwise_->rounded(exact, rounded, values) : exact;
             if constexpr (observes)
                 if (p.sparse) return sparse_.observe(b, *p.sparse);
             detail::scratch memory;
@@ -165,7 +174,7 @@ public:
 
         bool observe_raw(const raw_block& b, partial_type& p) const {
             if constexpr (raw_watcher<sparse_run>)
-                return p.sparse && sparse_.observe_raw(b, *p.sparse);
+                return p.sparse && !stepwise_ && sparse_.observe_raw(b, *p.sparse);
             else
                 return false;
         }
@@ -173,16 +182,24 @@ public:
         void settle(const partial_type& whole) {
             if constexpr (observes)
                 if (whole.sparse) return sparse_.settle(*whole.sparse);
-            for (std::size_t k = 0; k < scales_.size(); ++k)
-                if (whole.after[k].norm() > 0) scales_[k] = whole.before[k].norm() / whole.after[k].norm();
+            for (std::size_t k = 0; k < scales_.size(); ++k) {
+                const double before = whole.before[k].norm(), after = whole.after[k].norm();
+                if (stepwise_)
+                    scales_[k] = stepwise_->rescaling_of(before, after);
+                else if (after > 0)
+                    scales_[k] = before / after;
+            }
             is_scaled_ = true;
         }
 
         template <std::floating_point F>
-        void combine(const block<F>& b, std::span<double> out) const {
-            if (linear_) return linear_->combine(b, out);
+        void combine(const block<F>& exact, std::span<double> out) const {
+            if (linear_) return linear_->combine(exact, out);
             if constexpr (keeps_ranges)
-                if (combine_ranges(b, out)) return;
+                if (!stepwise_ && combine_ranges(exact, out)) return;
+            detail::scratch rounded;
+            std::vector<std::span<const F>> differences;
+            const block<F> b = stepwise_ ? stepwise_->rounded(exact, rounded, differences) : exact;
             const std::size_t tile = elements_together() > 1 ? out.size() : 512;
             detail::scratch memory;
             const std::size_t count = (b.values.size() + 1) * tile;
@@ -200,6 +217,7 @@ public:
 
         bool combine_raw(const raw_block& b, std::byte* out) const requires(keeps_ranges || may_be_linear) {
             if (linear_) return linear_->combine_raw(b, out);
+            if (stepwise_) return false;
             if constexpr (keeps_ranges)
                 return visit_floating(b.type, [&]<class T>(T) {
                     if constexpr (sizeof(T) <= 2)
@@ -214,6 +232,7 @@ public:
         // Of sparse elements, which it may change; `spare` is as long as a row.
         void combine_rows(std::span<const std::span<double>> rows, std::span<double> spare,
                           std::span<double> out) const {
+            if (stepwise_) return stepwise_->combine(rows, scales_, out);
             if constexpr (only_adds) {
                 std::vector<const std::byte*> values;
                 for (const auto& row : rows) values.push_back(reinterpret_cast<const std::byte*>(row.data()));
@@ -289,6 +308,7 @@ public:
         rescaling rescale_;
         bool is_scaled_;
         std::optional<detail::linear_combination> linear_;
+        std::optional<detail::stepwise_sum> stepwise_; // only as mergekit
     };
 
     run start(const tensor_context& context) const requires(!surveying_method<Sparsifier>) {

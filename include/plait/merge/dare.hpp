@@ -22,6 +22,7 @@ struct dare_with {
 
     static constexpr std::string_view name = std::same_as<Elector, no_election> ? "dare" : "dare_ties";
     static constexpr bool needs_deltas = true;
+    static constexpr bool has_mergekit_bits = true;
     auto start(const tensor_context& context) const {
         return composition{
             bernoulli{density, seed, keep_mask}, Elector{}, sum_of{divide_by}, {weights, lambda, rescale}}

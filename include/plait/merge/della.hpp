@@ -24,6 +24,7 @@ struct della_with {
 
     static constexpr std::string_view name = std::same_as<Elector, no_election> ? "della_linear" : "della";
     static constexpr bool needs_deltas = true;
+    static constexpr bool has_mergekit_bits = true;
     auto start(const tensor_context& context) const {
         const bool own = rescale == rescaling::by_density;
         return composition{rank_bernoulli{density, epsilon, seed, keep_mask, own},

@@ -165,8 +165,9 @@ private:
         report_.merged = by_name_.size();
         if (method.survey && !by_name_.empty()) survey_ = method.survey(all);
         for (const std::size_t t : by_name_)
-            runs_[t] = method.start(
-                {plan_[t].name, plan_[t].view.shape(), all.models, inputs_[t].is_wide(), offsets_[t]}, survey_.get());
+            runs_[t] = method.start({plan_[t].name, plan_[t].view.shape(), all.models, inputs_[t].is_wide(),
+                                     offsets_[t], inputs_[t].models[0].type()},
+                                    survey_.get());
     }
 
     // The merged tensors in the order of names, so that a survey does not depend on that in the files.

@@ -22,6 +22,8 @@ struct tensor_context {
     std::size_t models = 0;
     bool is_wide = false;   ///< some model or the base holds doubles
     std::size_t offset = 0; ///< of its elements among those of all merged tensors, which stand in the order of names
+    dtype type = dtype::f32;  ///< of the first model's elements
+    bool as_mergekit = false; ///< whether to compute what compat::mergekit promises
 };
 
 /// What a method is told about the models before it starts on tensors.

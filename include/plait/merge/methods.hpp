@@ -21,6 +21,7 @@
 #include <plait/merge/karcher.hpp>
 #include <plait/merge/krum.hpp>
 #include <plait/merge/magmax.hpp>
+#include <plait/merge/mergekit.hpp>
 #include <plait/merge/model_stock.hpp>
 #include <plait/merge/multi_krum.hpp>
 #include <plait/merge/multislerp.hpp>

@@ -191,6 +191,7 @@ struct magnitude_band {
         const std::size_t n = context.shape.size();
         const std::size_t kept = detail::kept_of(density, n);
         const auto above = static_cast<std::size_t>(gamma * static_cast<double>(n));
+        if (context.as_mergekit && density < 1 && above == 0) return {context, 0, 0};
         return {context, kept, density < 1 ? std::min(above, n - kept) : 0};
     }
 };

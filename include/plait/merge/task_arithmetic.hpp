@@ -16,6 +16,7 @@ struct task_arithmetic {
 
     static constexpr std::string_view name = "task_arithmetic";
     static constexpr bool needs_deltas = true;
+    static constexpr bool has_mergekit_bits = true;
     auto start(const tensor_context& context) const {
         return composition{keep_all{}, no_election{}, sum_of{divide_by}, {weights, lambda}}.start(context);
     }

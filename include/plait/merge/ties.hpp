@@ -18,6 +18,7 @@ struct ties {
 
     static constexpr std::string_view name = "ties";
     static constexpr bool needs_deltas = true;
+    static constexpr bool has_mergekit_bits = true;
     auto start(const tensor_context& context) const {
         return composition{top_k_by_magnitude{density}, elect_by_sum{}, sum_of{divide_by}, {weights, lambda, rescale}}
             .start(context);
