@@ -72,7 +72,10 @@ public:
     }
 
     merge_report run() {
-        if (survey_) observe(*survey_, survey_groups(), threads_);
+        const auto is_left = [&](std::size_t t) {
+            return !std::ranges::all_of(tasks_of(t), [&](const task& part) { return is_there(part); });
+        };
+        if (survey_ && std::ranges::any_of(by_name_, is_left)) observe(*survey_, survey_groups(), threads_);
         std::vector<task> tasks;
         std::vector<std::size_t> large; // tensors of several tasks that a method has to see whole first
         for (std::size_t t = 0; t < plan_.size(); ++t) {
@@ -99,8 +102,7 @@ public:
             const auto own = tasks_of(t);
             std::vector<std::vector<task>> groups;
             for (const task& part : own) groups.push_back({part});
-            if (!std::ranges::all_of(own, [&](const task& part) { return is_there(part); }))
-                observe(*runs_[t], groups, threads_);
+            if (is_left(t)) observe(*runs_[t], groups, threads_);
             parallel_for(own.size(), threads_, [&](std::size_t i) { complete(own[i]); });
         }
         sink_.commit();
