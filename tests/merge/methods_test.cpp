@@ -431,6 +431,31 @@ TEST_CASE("models of 8-bit floats merge with others, and into others") {
     CHECK(numbers(wide) == std::vector<double>(100, 2.625));
 }
 
+TEST_CASE("compat::mergekit computes what that tool computes, where plait is sounder") {
+    const auto of = [](auto type, const std::vector<double>& numbers) {
+        using T = decltype(type);
+        model m;
+        auto* to = m.add("w", dtype_of<T>::value, shape(numbers.size())).bytes();
+        for (std::size_t i = 0; i < numbers.size(); ++i) detail::store_as<T>(numbers[i], to + i * sizeof(T));
+        return m;
+    };
+    const std::vector<model> halves{of(bfloat16{}, {1}), of(bfloat16{}, {3})};
+    const average weighted{.weights = {.3, .7}};
+    CHECK(numbers(fuse(halves, weighted)) == std::vector<double>{2.40625});                    // 2.4, rounded
+    CHECK(numbers(fuse(halves, compat::mergekit(weighted))) == std::vector<double>{2.390625}); // rounded four times
+
+    const model base = of(float{}, {0, 0, 0});
+    const std::vector<model> tuned{of(float{}, {1, 2, 3})};
+    const auto all = task_vectors{base} | breadcrumbs{.density = .7};
+    CHECK(numbers(fuse(tuned, all)) == std::vector<double>{0, 2, 3});
+    CHECK(numbers(fuse(tuned, task_vectors{base} | compat::mergekit(breadcrumbs{.density = .7}))) == numbers(base));
+
+    const std::vector<model> ends{of(float{}, {2, 0, 0}), base};
+    CHECK(numbers(fuse(ends, slerp{}))[0] == 1);
+    CHECK(numbers(fuse(ends, compat::mergekit(slerp{})))[0] == Catch::Approx(std::sqrt(2)));
+    CHECK(describe(compat::mergekit(slerp{})) == "compat::mergekit(" + describe(slerp{}) + ")");
+}
+
 namespace {
 
 // The electors, but without saying that they only add up: what they compose goes the general way.

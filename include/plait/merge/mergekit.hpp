@@ -10,7 +10,7 @@ namespace plait::compat {
 
 /// Methods that can compute what mergekit computes say so: static constexpr bool has_mergekit_bits = true.
 template <class M>
-concept has_mergekit_bits = merge_method<M> && requires {
+concept has_mergekit_bits = merge_method<M> && !surveying_method<M> && requires {
     requires M::has_mergekit_bits;
 };
 
